@@ -1,0 +1,73 @@
+# `make` alone lists what there is. `make demo` and `make test` are the two commands of the README.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := operator scheduling spark runtime testbed bench tests
+.DEFAULT_GOAL := help
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Made anew when the locked dependencies or the project's own metadata change.
+$(VENV)/.ready: locks/dev.txt pyproject.toml
+	@echo "==> making $(VENV) (once; about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Thalweg needs Python 3.11 or later; set PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement locks/uv.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes locks/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: setup
+setup: $(VENV)/.ready ## make .venv with everything that is needed to work on Thalweg
+
+.PHONY: lock
+lock: ## resolve the dependencies again into locks/ (hashes, no index)
+	@.ci/lock
+
+.PHONY: format
+format: setup ## format the code
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet .
+
+.PHONY: lint
+lint: setup ## ruff, mypy --strict, import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy $(SOURCES)
+	@$(BIN)/lint-imports --no-cache
+
+.PHONY: test-fast
+test-fast: setup ## the pure tests, under a minute
+	@$(BIN)/pytest -n 2 -m "not slow and not control_plane"
+
+.PHONY: test-slow
+test-slow: setup ## pure tests that take longer
+	@$(BIN)/pytest -m "slow and not control_plane"
+
+.PHONY: test-plane
+test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)
+	@$(BIN)/python -m thalweg_testbed build
+	@$(BIN)/pytest -m control_plane --reruns 2 --reruns-delay 5
+
+.PHONY: test
+test: setup ## everything that CI runs, with the time each part took
+	@.ci/tiers lint test-fast test-slow test-plane
+
+.PHONY: demo
+demo: setup ## a control plane, a topology, and its pods by domain; no Docker
+	@$(BIN)/python -m thalweg_testbed build
+	@$(BIN)/python -m thalweg_testbed demo
+
+.PHONY: cluster
+cluster: setup ## start a control plane with 12 simulated nodes and leave it running
+	@$(BIN)/python -m thalweg_testbed up
+
+.PHONY: cluster-down
+cluster-down: setup ## stop it
+	@$(BIN)/python -m thalweg_testbed down
+
+.PHONY: bench
+bench: setup ## list the benchmarks; `make bench NAME=gap` runs one
+	@$(BIN)/python -m bench $(NAME)
