@@ -1,0 +1,1 @@
+"""The values that a decision looks at and the values it is made of."""
