@@ -9,6 +9,14 @@ from thalweg_scheduling.model.reasons import Reason, ReasonCode
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
+def _empty_words() -> Mapping[str, str]:
+    return _EMPTY
+
+
+def _empty_counts() -> Mapping[str, int]:
+    return MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """One task leaves a node for another, made before broken."""
@@ -55,13 +63,13 @@ class Plan:
     strategy: str
     assignments: Mapping[str, str]
     """Task to node, for every task that has or gets a node."""
-    placed: Mapping[str, str] = _EMPTY
+    placed: Mapping[str, str] = field(default_factory=_empty_words)
     """The part of `assignments` that is new: tasks that had no node."""
-    processes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    processes: Mapping[str, int] = field(default_factory=_empty_counts)
     moves: tuple[Move, ...] = ()
     """In the order in which they are feasible."""
     missing: tuple[Missing, ...] = ()
-    replicas: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    replicas: Mapping[str, int] = field(default_factory=_empty_counts)
     """Vertex to tasks, for vertices whose number of tasks should change."""
     weights: tuple[EdgeWeights, ...] = ()
     asleep: tuple[str, ...] = ()

@@ -36,7 +36,8 @@ class Room:
     def fitting(self, task: int) -> Bools:
         """Shape (nodes,): where the task may go now."""
         near: Bools = self._domain_allows(task)[self._snapshot.domain_of]
-        return self._snapshot.eligible[task] & self._has_capacity(task) & near
+        fits: Bools = self._snapshot.eligible[task] & self._has_capacity(task) & near
+        return fits
 
     def missing(self, task: int) -> Missing:
         """Why the task fits nowhere, by the first thing that no node can give."""
