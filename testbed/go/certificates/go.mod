@@ -1,0 +1,3 @@
+module thalweg.dev/testbed/certificates
+
+go 1.25.0
