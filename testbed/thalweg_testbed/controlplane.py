@@ -39,10 +39,15 @@ class ControlPlane(Cluster):
         crds: Sequence[Path] = (),
         tuning: Tuning | None = None,
         users: Sequence[str] = (OPERATOR_USER,),
+        directory: Path | None = None,
         report: Report = print_progress,
     ) -> None:
         self._binaries = find_binaries(report=report)
-        self._layout = Layout(root=Path(tempfile.mkdtemp(prefix="thalweg-plane-")))
+        if directory is None:
+            directory = Path(tempfile.mkdtemp(prefix="thalweg-plane-"))
+        else:
+            directory.mkdir(parents=True)
+        self._layout = Layout(root=directory)
         super().__init__(kubeconfig=self._layout.kubeconfig, kubectl=self._binaries["kubectl"])
         self.tuning = tuning or Tuning()
         self.processes: dict[str, Process] = {}
