@@ -1,0 +1,251 @@
+"""One scaling decision: is the evidence good, what do the rates ask for, what may be done now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from thalweg_scheduling.model.arrays import Floats
+from thalweg_scheduling.model.graph import Vertex
+from thalweg_scheduling.model.matrices import DependencyMatrix, TaskLoad
+from thalweg_scheduling.model.reasons import Reason, ReasonCode
+from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.scale.ds2 import Need, rates_through, tasks_needed
+from thalweg_scheduling.scale.flow import Stream, VertexFlow, observe_streams, observe_vertices
+from thalweg_scheduling.scale.scaling import Lull, Memory, Raise, Scaling
+from thalweg_scheduling.scale.steadying import (
+    bounded,
+    cooling_down,
+    is_ineffective,
+    is_struggling,
+    lull_is_over,
+    next_lulls,
+    one_step,
+)
+
+# Two looks at a queue further apart than this say nothing about now.
+GROWTH_HORIZON_S = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """Everything that the choice for a single vertex looks at."""
+
+    snapshot: Snapshot
+    flow: VertexFlow
+    need: Need
+    lulls: Mapping[str, Lull] | None
+    raises: Mapping[str, Raise]
+    doubt: Reason | None
+    """Why nothing may shrink now."""
+    now_s: float
+
+
+def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None = None) -> Scaling:
+    """Say which vertices need more tasks and which may do with fewer.
+
+    `memory` is what the last decision returned. Without it a vertex may shrink once
+    `scale_down_after_s` have passed since anything was scaled; with it, once fewer tasks would
+    have been enough for all of that time, and then to the most that was wanted in it.
+    """
+    loads = snapshot.loads
+    refusal = _refusal(snapshot, loads, now_s)
+    if loads is None or refusal is not None:
+        return Scaling(reasons=(refusal,) if refusal else (), memory=memory)
+    flow = observe_vertices(snapshot, loads)
+    streams = observe_streams(snapshot, _trusted_traffic(snapshot, now_s), flow.processed_per_s)
+    growth = _growth(snapshot, loads, flow, memory)
+    need = tasks_needed(snapshot, flow, rates_through(snapshot, flow, streams, growth))
+    wanted = _wanted(snapshot, need)
+    lulls = next_lulls(snapshot, wanted, memory.lulls, now_s) if memory else None
+    evidence = _Evidence(
+        snapshot=snapshot,
+        flow=flow,
+        need=need,
+        lulls=lulls,
+        raises=memory.raises if memory else MappingProxyType({}),
+        doubt=_doubt(snapshot, loads, flow, _inflow_growth(flow, streams, growth)),
+        now_s=now_s,
+    )
+    cooling = cooling_down(snapshot, now_s)
+    replicas, reasons = ({}, [cooling]) if cooling else _choose(evidence)
+    return Scaling(
+        replicas=MappingProxyType(replicas),
+        reasons=tuple(reasons),
+        wanted=wanted,
+        memory=_remember(evidence, growth, replicas),
+    )
+
+
+def _refusal(snapshot: Snapshot, loads: TaskLoad | None, now_s: float) -> Reason | None:
+    if loads is None or loads.observed is None:
+        return Reason(code=ReasonCode.METRICS_MISSING, message="no task was measured yet")
+    if not loads.observed.is_fresh(now_s, snapshot.limits.trust.stale_after_s):
+        age_s = now_s - loads.observed.at_s
+        return Reason(
+            code=ReasonCode.METRICS_STALE, message=f"the tasks' loads are {age_s:.0f} s old"
+        )
+    return None
+
+
+def _trusted_traffic(snapshot: Snapshot, now_s: float) -> DependencyMatrix | None:
+    """The traffic, if it may be believed: what is stale or partial is unknown."""
+    traffic, trust = snapshot.traffic, snapshot.limits.trust
+    if traffic is None or traffic.observed is None:
+        return None
+    fresh = traffic.observed.is_fresh(now_s, trust.stale_after_s)
+    return traffic if fresh and traffic.observed.is_whole(trust.least_coverage) else None
+
+
+def _growth(snapshot: Snapshot, loads: TaskLoad, flow: VertexFlow, memory: Memory | None) -> Floats:
+    """How fast each vertex's queue grows, from two looks at it; NaN without the first."""
+    growth = np.full(len(snapshot.vertices), np.nan)
+    if memory is None or loads.observed is None:
+        return growth
+    elapsed_s = loads.observed.at_s - memory.at_s
+    for v, vertex in enumerate(snapshot.vertices):
+        before = memory.queue_tuples.get(vertex.name, np.nan)
+        if elapsed_s <= 0:
+            growth[v] = memory.growth_per_s.get(vertex.name, np.nan)
+        elif elapsed_s <= GROWTH_HORIZON_S:
+            growth[v] = (flow.queue_tuples[v] - before) / elapsed_s
+    return growth
+
+
+def _inflow_growth(flow: VertexFlow, streams: tuple[Stream, ...], growth: Floats) -> Floats:
+    """The same; where there was only one look, what comes in less what is processed."""
+    inflow = np.full(len(growth), np.nan)
+    for stream in streams:
+        sent = stream.selectivity * flow.processed_per_s[stream.source]
+        inflow[stream.target] = np.nan_to_num(inflow[stream.target]) + sent
+    return np.where(np.isfinite(growth), growth, inflow - flow.processed_per_s)
+
+
+def _doubt(snapshot: Snapshot, loads: TaskLoad, flow: VertexFlow, growth: Floats) -> Reason | None:
+    observed = loads.observed
+    if observed is None or not observed.is_whole(snapshot.limits.trust.least_coverage):
+        return Reason(
+            code=ReasonCode.METRICS_PARTIAL, message="too few tasks were measured to take any away"
+        )
+    struggling = is_struggling(
+        flow.processed_per_s, growth, flow.queue_tuples, flow.backpressured_share
+    )
+    if struggling.any():
+        name = snapshot.vertices[int(np.argmax(struggling))].name
+        return Reason(
+            code=ReasonCode.STABILISING,
+            message=f"{name} has a growing queue or is held up: nothing is taken away now",
+        )
+    return None
+
+
+def _wanted(snapshot: Snapshot, need: Need) -> Mapping[str, int]:
+    wanted = {}
+    for v, vertex in enumerate(snapshot.vertices):
+        step = bounded(int(need.wanted[v]), vertex.min_replicas, vertex.max_replicas)
+        grows = need.urgent[v] and step.replicas > vertex.replicas
+        shrinks = need.can_shrink[v] and step.replicas < vertex.replicas
+        if grows or shrinks or need.can_shrink[v]:
+            wanted[vertex.name] = step.replicas if grows or shrinks else vertex.replicas
+    return MappingProxyType(wanted)
+
+
+def _choose(evidence: _Evidence) -> tuple[dict[str, int], list[Reason]]:
+    replicas: dict[str, int] = {}
+    reasons: list[Reason] = []
+    for v, vertex in enumerate(evidence.snapshot.vertices):
+        grows = bool(evidence.need.urgent[v])
+        number, reason = _grow(evidence, v, vertex) if grows else _shrink(evidence, v, vertex)
+        if number != vertex.replicas:
+            replicas[vertex.name] = number
+        if reason is not None and reason not in reasons:
+            reasons.append(reason)
+    if not reasons:
+        unknown = np.isnan(evidence.flow.processed_per_s).any()
+        reasons.append(_UNKNOWN if unknown else _ENOUGH)
+    return replicas, reasons
+
+
+def _grow(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | None]:
+    limits, present = evidence.snapshot.limits.scaling, vertex.replicas
+    capacity = float(evidence.flow.true_rate_per_s[v]) * present
+    if is_ineffective(
+        evidence.raises.get(vertex.name),
+        replicas=present,
+        capacity_per_s=capacity,
+        now_s=evidence.now_s,
+        forget_s=limits.scale_down_after_s,
+    ):
+        message = f"{vertex.name} stays at {present}: the last raise brought next to nothing"
+        return present, Reason(code=ReasonCode.AT_LIMIT, message=message)
+    allowed = bounded(int(evidence.need.wanted[v]), vertex.min_replicas, vertex.max_replicas)
+    if allowed.replicas <= present:
+        message = f"{vertex.name} needs {evidence.need.wanted[v]}, its maximum is {present}"
+        return present, Reason(code=ReasonCode.AT_LIMIT, message=message)
+    step = one_step(present, allowed.replicas, limits)
+    return step.replicas, _changed(evidence, v, vertex, step.replicas)
+
+
+def _shrink(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | None]:
+    need, present = evidence.need, vertex.replicas
+    if need.hopeless[v]:
+        message = f"{vertex.name} stays at {present}: more tasks do not divide what it receives"
+        return present, Reason(code=ReasonCode.AT_LIMIT, message=message)
+    wanted = bounded(int(need.wanted[v]), vertex.min_replicas, vertex.max_replicas).replicas
+    if wanted >= present or not need.can_shrink[v]:
+        return present, None
+    if evidence.doubt is not None:
+        return present, evidence.doubt
+    lull = _lull_of(evidence, vertex, wanted)
+    after_s = evidence.snapshot.limits.scaling.scale_down_after_s
+    if not lull_is_over(lull, after_s=after_s, now_s=evidence.now_s):
+        left_s = after_s - (evidence.now_s - lull.since_s)
+        message = f"{vertex.name} could do with {wanted}; {left_s:.0f} s to wait"
+        return present, Reason(code=ReasonCode.STABILISING, message=message)
+    step = one_step(present, lull.most_wanted, evidence.snapshot.limits.scaling)
+    return step.replicas, _changed(evidence, v, vertex, step.replicas)
+
+
+def _lull_of(evidence: _Evidence, vertex: Vertex, wanted: int) -> Lull:
+    if evidence.lulls is not None:
+        return evidence.lulls[vertex.name]
+    last_s = evidence.snapshot.last_scaled_at_s
+    return Lull(since_s=-np.inf if last_s is None else last_s, most_wanted=wanted)
+
+
+def _changed(evidence: _Evidence, v: int, vertex: Vertex, number: int) -> Reason:
+    up = number > vertex.replicas
+    return Reason(
+        code=ReasonCode.SCALED_UP if up else ReasonCode.SCALED_DOWN,
+        message=f"{vertex.name} {vertex.replicas}→{number}: "
+        f"busy {evidence.flow.busy_share[v]:.2f}, the rates ask for {evidence.need.wanted[v]}",
+    )
+
+
+def _remember(evidence: _Evidence, growth: Floats, replicas: Mapping[str, int]) -> Memory:
+    snapshot, flow, raises = evidence.snapshot, evidence.flow, dict(evidence.raises)
+    for v, vertex in enumerate(snapshot.vertices):
+        if replicas.get(vertex.name, 0) > vertex.replicas:
+            raises[vertex.name] = Raise(
+                at_s=evidence.now_s,
+                from_replicas=vertex.replicas,
+                to_replicas=replicas[vertex.name],
+                capacity_per_s=float(flow.true_rate_per_s[v]) * vertex.replicas,
+            )
+    names = [vertex.name for vertex in snapshot.vertices]
+    observed = snapshot.loads.observed if snapshot.loads else None
+    lulls = evidence.lulls
+    if lulls is None:
+        lulls = next_lulls(snapshot, _wanted(snapshot, evidence.need), {}, evidence.now_s)
+    return Memory(
+        at_s=observed.at_s if observed else evidence.now_s,
+        queue_tuples=MappingProxyType(dict(zip(names, flow.queue_tuples.tolist(), strict=True))),
+        growth_per_s=MappingProxyType(dict(zip(names, growth.tolist(), strict=True))),
+        lulls=lulls,
+        raises=MappingProxyType(raises),
+    )
+
+
+_ENOUGH = Reason(code=ReasonCode.WITHIN_TOLERANCE, message="every vertex has the tasks it needs")
+_UNKNOWN = Reason(code=ReasonCode.METRICS_MISSING, message="some vertices were not measured")
