@@ -129,7 +129,9 @@ class Settings:
     surge_per_vertex: int = 1
     """Tasks of one vertex that may have an extra pod at a time while they roll or move."""
 
-    metrics_sources: Mapping[str, MetricsSource] = MappingProxyType({})
+    metrics_sources: Mapping[str, MetricsSource] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     """Prometheus servers by the name that topologies use."""
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from thalweg_operator.cluster.connection import Connection
 from thalweg_operator.cluster.resources import PODS, Object, Resource
-from thalweg_operator.cluster.transport import READ_TIMEOUT_S, Request, Transport
+from thalweg_operator.cluster.transport import READ_ATTEMPTS, READ_TIMEOUT_S, Request, Transport
 from thalweg_operator.errors import NotFound, Unavailable
 
 FIELD_MANAGER = "thalweg"
@@ -44,8 +44,11 @@ class Client:
         guard: Callable[[], None],
         count_write: WriteCounter = _uncounted,
         read_timeout_s: float = READ_TIMEOUT_S,
+        read_attempts: int = READ_ATTEMPTS,
     ) -> None:
-        self._transport = Transport(connection, read_timeout_s=read_timeout_s)
+        self._transport = Transport(
+            connection, read_timeout_s=read_timeout_s, read_attempts=read_attempts
+        )
         self._guard = guard
         self._count_write = count_write
 

@@ -51,16 +51,20 @@ class Transport:
         connection: Connection,
         *,
         read_timeout_s: float = READ_TIMEOUT_S,
+        read_attempts: int = READ_ATTEMPTS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._connection = connection
-        self._timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=read_timeout_s)
+        self._read_attempts = read_attempts
+        self._timeout = urllib3.Timeout(
+            connect=min(CONNECT_TIMEOUT_S, read_timeout_s), read=read_timeout_s
+        )
         self._pause = pause
 
     def read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         """GET, again after a pause if the server is unavailable, a bounded number of times."""
         request = Request(method="GET", path=path, query=query)
-        for attempt in range(1, READ_ATTEMPTS):
+        for attempt in range(1, self._read_attempts):
             try:
                 return self.send(request)
             except Unavailable as error:
