@@ -176,7 +176,7 @@ def _column(column: Column) -> dict[str, Any]:
 class _Plain(yaml.SafeDumper):
     """Writes everything out: anchors would be harder to read and not every tool follows them."""
 
-    def ignore_aliases(self, data: object) -> bool:
+    def ignore_aliases(self, _data: object) -> bool:
         return True
 
 

@@ -10,8 +10,6 @@ from typing import Any
 Schema = dict[str, Any]
 Rules = Sequence[Mapping[str, Any]]
 
-_UNSET: Any = object()
-
 
 def rule(cel: str, message: str, *, tell: str | None = None, field: str | None = None) -> Schema:
     """One CEL rule. `tell` is a CEL expression for a message that names the culprit."""
@@ -23,8 +21,8 @@ def rule(cel: str, message: str, *, tell: str | None = None, field: str | None =
     return made
 
 
-def _finish(schema: Schema, rules: Rules, default: Any = _UNSET) -> Schema:
-    if default is not _UNSET:
+def _finish(schema: Schema, rules: Rules, default: object = None) -> Schema:
+    if default is not None:
         schema["default"] = default
     if rules:
         schema["x-kubernetes-validations"] = [dict(one) for one in rules]
@@ -36,7 +34,7 @@ def text(
     *,
     max_length: int = 253,
     min_length: int = 0,
-    default: Any = _UNSET,
+    default: str | None = None,
     rules: Rules = (),
 ) -> Schema:
     """A string, always bounded: CEL's cost is estimated from the bound."""
@@ -46,7 +44,7 @@ def text(
     return _finish(schema, rules, default)
 
 
-def word(description: str, choices: Sequence[str], *, default: Any = _UNSET) -> Schema:
+def word(description: str, choices: Sequence[str], *, default: str | None = None) -> Schema:
     """One of a few words."""
     schema: Schema = {"type": "string", "description": description, "enum": list(choices)}
     return _finish(schema, (), default)
@@ -57,7 +55,7 @@ def whole(
     *,
     least: int,
     most: int,
-    default: Any = _UNSET,
+    default: int | None = None,
     rules: Rules = (),
 ) -> Schema:
     """A whole number within bounds."""
@@ -71,7 +69,7 @@ def whole(
     return _finish(schema, rules, default)
 
 
-def flag(description: str, *, default: Any = _UNSET) -> Schema:
+def flag(description: str, *, default: bool | None = None) -> Schema:
     """True or false."""
     return _finish({"type": "boolean", "description": description}, (), default)
 
@@ -86,7 +84,7 @@ def record(
     properties: Mapping[str, Schema],
     *,
     required: Sequence[str] = (),
-    default: Any = _UNSET,
+    default: Mapping[str, Any] | None = None,
     rules: Rules = (),
 ) -> Schema:
     """An object with named fields."""
@@ -108,7 +106,7 @@ def many(
     least: int = 0,
     keys: Sequence[str] = (),
     kind: str = "atomic",
-    default: Any = _UNSET,
+    default: Sequence[Any] | None = None,
     rules: Rules = (),
 ) -> Schema:
     """A bounded list; `keys` make it a map in which no two items may share them."""

@@ -152,14 +152,13 @@ def _vertex() -> Schema:
             ),
             "replicas": _replicas(),
             "template": pod_template(),
-            "rollout": rollout(),
+            "rollout": _rollout(),
         },
         required=("name", "template"),
     )
 
 
-def rollout() -> Schema:
-    """How a changed template reaches running tasks; also part of StreamVertex."""
+def _rollout() -> Schema:
     return record(
         "How a changed template reaches running tasks.",
         {

@@ -1,11 +1,9 @@
 """StreamVertex: one vertex of a topology, written by the operator, scaled by anyone."""
 
-from crds.pod_template import pod_template
 from crds.schema import (
     IMMUTABLE,
     Schema,
     conditions,
-    flag,
     many,
     moment,
     record,
@@ -13,7 +11,7 @@ from crds.schema import (
     text,
     whole,
 )
-from crds.topology import MAX_REPLICAS, MAX_TOPOLOGY_NAME, rollout, vertex_name
+from crds.topology import MAX_REPLICAS, MAX_TOPOLOGY_NAME, vertex_name
 from crds.topology_status import count, observed_generation
 
 _OUT_OF_BOUNDS = (
@@ -47,7 +45,8 @@ def vertex() -> Schema:
 
 def _spec() -> Schema:
     return record(
-        "What the topology says about this vertex. Only `replicas` is for others to write.",
+        "What the topology says about this vertex, pod template apart. Only `replicas` is for "
+        "others to write.",
         {
             "topology": text(
                 "The StreamTopology that this is a vertex of.",
@@ -64,11 +63,8 @@ def _spec() -> Schema:
             "replicas": whole("How many tasks should run.", least=0, most=MAX_REPLICAS),
             "min": whole("Never fewer tasks than this.", least=1, most=MAX_REPLICAS),
             "max": whole("Never more tasks than this.", least=1, most=MAX_REPLICAS),
-            "suspend": flag("Run no task, and keep `replicas` for when it goes on.", default=False),
-            "template": pod_template(),
-            "rollout": rollout(),
         },
-        required=("topology", "vertex", "replicas", "min", "max", "template"),
+        required=("topology", "vertex", "replicas", "min", "max"),
         rules=(
             rule("self.min <= self.max", "min must not be larger than max"),
             rule(
