@@ -2,6 +2,7 @@
 
 OperatorError
 ├── InvalidSettings     the settings are wrong: tell the user, do not start
+├── NameTaken           an object that should be ours is somebody else's: tell, touch nothing
 ├── NotLeader           the Lease is not ours any more: write nothing, leave
 └── ApiError            the API server's answer, or that there was none
     ├── NotFound        gone: often fine
@@ -18,6 +19,10 @@ class OperatorError(Exception):
 
 class InvalidSettings(OperatorError):
     """A setting is unknown, of the wrong type or out of its range."""
+
+
+class NameTaken(OperatorError):
+    """An object of the name that we need belongs to somebody else."""
 
 
 class NotLeader(OperatorError):

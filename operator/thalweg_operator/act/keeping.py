@@ -1,0 +1,42 @@
+"""Making an object what it should be: create it, change it, or leave it alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from thalweg_operator.act.agreeing import agrees
+from thalweg_operator.cluster.client import Client
+from thalweg_operator.cluster.resources import Object, Resource
+from thalweg_operator.errors import AlreadyExists, NameTaken
+from thalweg_operator.observe.world import controller_uid
+
+
+def keep(
+    client: Client, resource: Resource, wanted: Mapping[str, Any], found: Object | None
+) -> Object:
+    """Have the object as wanted, by server-side apply where it exists and differs."""
+    if found is None:
+        return create_owned(client, resource, wanted)
+    if agrees(wanted, found):
+        return found
+    return client.apply(resource, wanted, uid=found["metadata"]["uid"])
+
+
+def create_owned(client: Client, resource: Resource, wanted: Mapping[str, Any]) -> Object:
+    """Create; if one of ours is there already, that one; somebody else's is not touched."""
+    metadata = wanted["metadata"]
+    try:
+        return client.create(resource, wanted)
+    except AlreadyExists:
+        there = client.get(resource, metadata["namespace"], metadata["name"])
+        if there is not None and controller_uid(there) == controller_uid(wanted):
+            return there
+        raise NameTaken(_whose(resource, metadata["name"], there)) from None
+
+
+def _whose(resource: Resource, name: str, there: Object | None) -> str:
+    if there is None or there["metadata"].get("deletionTimestamp"):
+        return f"{resource.kind} {name} of an earlier topology is still being deleted"
+    return (
+        f"{resource.kind} {name} belongs to somebody else; rename the topology or the vertex, or "
+        f"delete that {resource.kind}"
+    )

@@ -1,0 +1,114 @@
+"""Which tasks a vertex sends to: the file that every sender reads (docs/routes.schema.json)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thalweg_operator import naming
+from thalweg_operator.act.manifests import ROUTES_KEY
+from thalweg_operator.naming import TaskKey
+from thalweg_operator.observe.facts import PodFact
+
+KEY_GROUPS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receiver:
+    """A task that tuples can be sent to now."""
+
+    task: TaskKey
+    incarnation: int
+    address: str
+    node: str
+    domain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedEdge:
+    """One out-edge with the receivers that serve at the moment."""
+
+    to: str
+    grouping: Mapping[str, Any]
+    replicas: int
+    receivers: tuple[Receiver, ...]
+
+
+def receiver_of(task: TaskKey, pod: PodFact, domains: Mapping[str, str]) -> Receiver | None:
+    """The receiver that a serving pod is; None before it has an address."""
+    if pod.pod_ip is None or pod.node is None:
+        return None
+    return Receiver(
+        task=task,
+        incarnation=naming.incarnation_of(pod.labels),
+        address=pod.pod_ip,
+        node=pod.node,
+        domain=domains.get(pod.node, ""),
+    )
+
+
+def routes_document(
+    topology: str, vertex: str, edges: Sequence[RoutedEdge], before: str | None
+) -> str:
+    """The file's text. Its version rises by one when anything else in it changes."""
+    content = {
+        "topology": topology,
+        "vertex": vertex,
+        "edges": [_edge(edge) for edge in edges],
+    }
+    version = 1
+    if before is not None:
+        old = _parsed(before)
+        seen = old.pop("version", 0)
+        version = int(seen) if old == content else int(seen) + 1
+    return json.dumps({"version": version, **content}, separators=(",", ":"))
+
+
+def key_groups(index: int, replicas: int) -> list[int]:
+    """The first and the last key group of a task: whole groups, dealt out as evenly as possible.
+
+    >>> key_groups(0, 3), key_groups(2, 3)
+    ([0, 341], [683, 1023])
+    """
+    first = -(-index * KEY_GROUPS // replicas)
+    last = -(-(index + 1) * KEY_GROUPS // replicas) - 1
+    return [first, last]
+
+
+def routes_text(config_map: Mapping[str, Any] | None) -> str | None:
+    """The document inside a ConfigMap."""
+    if config_map is None:
+        return None
+    text = (config_map.get("data") or {}).get(ROUTES_KEY)
+    return str(text) if text is not None else None
+
+
+def _edge(edge: RoutedEdge) -> dict[str, Any]:
+    return {
+        "to": edge.to,
+        "grouping": dict(edge.grouping),
+        "tasks": [_task(edge, receiver) for receiver in edge.receivers],
+    }
+
+
+def _task(edge: RoutedEdge, receiver: Receiver) -> dict[str, Any]:
+    task: dict[str, Any] = {
+        "name": receiver.task.name,
+        "incarnation": receiver.incarnation,
+        "address": receiver.address,
+        "node": receiver.node,
+        "domain": receiver.domain,
+        "weight": 1,
+    }
+    if edge.grouping.get("type") == "Fields":
+        task["keyGroups"] = [key_groups(receiver.task.index, edge.replicas)]
+    return task
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """A document that somebody spoilt counts as version 0, so it is written anew."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,175 @@
+"""From what was observed of one topology to a plan: the snapshot is built here, and only here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thalweg_operator.api.topology import TopologySpec, VertexSpec
+from thalweg_operator.naming import TaskKey
+from thalweg_operator.observe.eligibility import is_eligible
+from thalweg_operator.observe.facts import NodeFact, PodFact
+from thalweg_operator.observe.ledger import Ledger, node_of
+from thalweg_operator.observe.requests import requests_of
+from thalweg_operator.observe.survey import Survey
+from thalweg_scheduling.decide import decide
+from thalweg_scheduling.model.graph import Edge, Vertex
+from thalweg_scheduling.model.limits import Limits, PlacementLimits
+from thalweg_scheduling.model.plan import Plan
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a decision about one topology is made from."""
+
+    name: str
+    spec: TopologySpec
+    replicas: Mapping[str, int]
+    """Vertex to the number of tasks that should run."""
+    surveys: Mapping[str, Survey]
+    nodes: Mapping[str, NodeFact]
+    ledger: Ledger
+    now_s: float
+
+
+def place_tasks(situation: Situation) -> Plan:
+    """Find a node for every task that needs a pod; the others stay where they are."""
+    # Placement is decided again and again from the same facts: it must not depend on chance.
+    rng = np.random.default_rng(0)
+    return decide(
+        build_snapshot(situation), situation.spec.strategy, now_s=situation.now_s, rng=rng
+    )
+
+
+def domain_of(node: NodeFact, domain_label: str) -> str:
+    """The domain that a node is in; empty for one without the label."""
+    return node.labels.get(domain_label, "")
+
+
+def build_snapshot(situation: Situation) -> Snapshot:
+    """The topology and the cluster as the planner sees them."""
+    spec, nodes = situation.spec, tuple(situation.nodes[name] for name in sorted(situation.nodes))
+    domains = tuple(sorted({domain_of(node, spec.placement.domain_label) for node in nodes}))
+    tasks = [
+        TaskKey(vertex=vertex.name, index=index)
+        for vertex in spec.vertices
+        for index in range(situation.replicas[vertex.name])
+    ]
+    requests = {vertex.name: requests_of(vertex.template["spec"]) for vertex in spec.vertices}
+    resources = tuple(sorted({key for asked in requests.values() for key in asked}))
+    holders = _holders(situation, tasks)
+    return Snapshot(
+        topology=situation.name,
+        vertices=tuple(
+            _vertex(vertex, situation.replicas[vertex.name]) for vertex in spec.vertices
+        ),
+        edges=_edges(spec),
+        nodes=tuple(node.name for node in nodes),
+        domains=domains,
+        domain_of=np.array(
+            [domains.index(domain_of(node, spec.placement.domain_label)) for node in nodes],
+            dtype=np.int64,
+        ),
+        resources=resources,
+        demand=_table(
+            [[requests[t.vertex].get(r, 0.0) for r in resources] for t in tasks], len(resources)
+        ),
+        capacity=_capacity(situation, nodes, resources, holders),
+        eligible=_eligible(spec, nodes, tasks),
+        placement=_placement(tasks, nodes, holders),
+        limits=_limits(spec),
+    )
+
+
+def _holders(situation: Situation, tasks: Sequence[TaskKey]) -> dict[TaskKey, PodFact]:
+    """The pods of the tasks that stay. A task in need has none, even if one still serves."""
+    needing = {need.task for survey in situation.surveys.values() for need in survey.needs}
+    held = {
+        task: pod for survey in situation.surveys.values() for task, pod in survey.holders.items()
+    }
+    return {task: held[task] for task in tasks if task in held and task not in needing}
+
+
+def _placement(
+    tasks: Sequence[TaskKey], nodes: Sequence[NodeFact], holders: Mapping[TaskKey, PodFact]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    position = {node.name: number for number, node in enumerate(nodes)}
+    where = [
+        position.get(node_of(holders[task]) or "", UNPLACED) if task in holders else UNPLACED
+        for task in tasks
+    ]
+    return np.array(where, dtype=np.int64)
+
+
+def _capacity(
+    situation: Situation,
+    nodes: Sequence[NodeFact],
+    resources: Sequence[str],
+    holders: Mapping[TaskKey, PodFact],
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """What the topology may use in all: allocatable, less everybody else, its own holders apart."""
+    on_node: dict[str, list[PodFact]] = {}
+    for pod in holders.values():
+        on_node.setdefault(node_of(pod) or "", []).append(pod)
+    rows = [
+        [
+            node.allocatable.get(resource, 0.0)
+            - situation.ledger.reserved(node.name, resource, on_node.get(node.name, ()))
+            for resource in resources
+        ]
+        for node in nodes
+    ]
+    return _table(rows, len(resources))
+
+
+def _eligible(
+    spec: TopologySpec, nodes: Sequence[NodeFact], tasks: Sequence[TaskKey]
+) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    label = spec.placement.domain_label
+    by_vertex = {
+        vertex.name: [
+            is_eligible(vertex.template["spec"], node, domain_label=label) for node in nodes
+        ]
+        for vertex in spec.vertices
+    }
+    rows = [by_vertex[task.vertex] for task in tasks]
+    return np.array(rows, dtype=np.bool_).reshape(len(tasks), len(nodes))
+
+
+def _vertex(vertex: VertexSpec, replicas: int) -> Vertex:
+    return Vertex(
+        name=vertex.name,
+        replicas=replicas,
+        min_replicas=vertex.replicas.min,
+        max_replicas=vertex.replicas.max,
+    )
+
+
+def _edges(spec: TopologySpec) -> tuple[Edge, ...]:
+    position = {vertex.name: number for number, vertex in enumerate(spec.vertices)}
+    return tuple(
+        Edge(
+            source=position[edge.source],
+            target=position[edge.target],
+            grouping=edge.grouping.type,
+        )
+        for edge in spec.edges
+    )
+
+
+def _limits(spec: TopologySpec) -> Limits:
+    return Limits(
+        placement=PlacementLimits(
+            min_domains=spec.placement.min_domains,
+            max_share_percent=spec.placement.max_share_percent,
+            min_gain_percent=spec.placement.min_gain_percent,
+        )
+    )
+
+
+def _table(
+    rows: Sequence[Sequence[float]], columns: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Also right for no rows at all."""
+    return np.array(rows, dtype=np.float64).reshape(len(rows), columns)

@@ -1,0 +1,69 @@
+"""The loop: observe, decide, act, report, on one screen.
+
+A turn is level-triggered: it reads the cluster as it is, and does what is missing. It keeps nothing
+from one turn to the next, so it can be ended after any write and started again anywhere.
+"""
+
+import logging
+
+from thalweg_operator.clock import Clock
+from thalweg_operator.cluster.client import Client
+from thalweg_operator.errors import NotLeader, OperatorError
+from thalweg_operator.observe.ledger import Ledger
+from thalweg_operator.observe.world import TopologyFacts, World, observe
+from thalweg_operator.report.metrics import Metrics
+from thalweg_operator.report.publish import Publisher
+from thalweg_operator.settings import Settings
+from thalweg_operator.tending import Tending, failed
+
+log = logging.getLogger(__name__)
+
+
+class Loop:
+    """Turns over all topologies, one after the other, in a fixed order."""
+
+    def __init__(
+        self, *, client: Client, settings: Settings, clock: Clock, metrics: Metrics
+    ) -> None:
+        """Take what every turn needs."""
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+        self._metrics = metrics
+        self._publisher = Publisher(client)
+
+    def turn(self) -> None:
+        """Bring every topology one turn closer to what its spec says."""
+        with self._metrics.stage("observe"):
+            world = observe(self._client, self._settings.namespaces, self._clock.now_s())
+        ledger = Ledger(world.pods)
+        desired = ready = 0
+        for facts in world.topologies:
+            if facts.topology["metadata"].get("deletionTimestamp"):
+                continue  # Owner references take away all that it owns.
+            tasks = self._tend(world, facts, ledger)
+            desired, ready = desired + tasks[0], ready + tasks[1]
+        self._metrics.topologies.set(len(world.topologies))
+        self._metrics.tasks_desired.set(desired)
+        self._metrics.tasks_ready.set(ready)
+
+    def _tend(self, world: World, facts: TopologyFacts, ledger: Ledger) -> tuple[int, int]:
+        """One topology. Its trouble is its own: the others get their turn all the same."""
+        tending = Tending(
+            client=self._client,
+            settings=self._settings,
+            metrics=self._metrics,
+            world=world,
+            facts=facts,
+            ledger=ledger,
+        )
+        try:
+            outcome = tending.tend()
+        except NotLeader:
+            raise
+        except OperatorError as error:
+            log.warning("%s/%s: %s", facts.namespace, facts.name, error)
+            self._metrics.count_error(error)
+            outcome = failed(facts, error)
+        with self._metrics.stage("report"):
+            return self._publisher.publish(world, facts, outcome, tending.happenings)

@@ -1,0 +1,201 @@
+"""What the status of a topology and of its vertices should say, as pure functions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from thalweg_operator import naming
+from thalweg_operator.naming import TaskKey
+from thalweg_operator.observe.facts import PodFact
+from thalweg_operator.observe.ledger import node_of
+from thalweg_operator.observe.survey import Survey, Wanted
+from thalweg_operator.report.conditions import Condition, merged_conditions
+
+_DECISIONS_KEPT = 10
+_NAMED_AT_MOST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A decision in one line."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Whether the present spec is valid, and which generation is in force."""
+
+    generation: int
+    in_force: int | None
+    """None where there never was a valid spec."""
+    reason: str = "Valid"
+    message: str = "the spec can be carried out"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the present spec is the one in force."""
+        return self.in_force == self.generation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a turn found and did for one topology."""
+
+    judgement: Judgement
+    wanted: tuple[Wanted, ...] = ()
+    surveys: Mapping[str, Survey]
+    domains: Mapping[str, str]
+    """Node to domain."""
+    missing: tuple[str, ...] = ()
+    """Sentences on tasks that fit nowhere."""
+    suspended: bool = False
+    trouble: str = ""
+    """What went wrong in this turn; empty if nothing did."""
+    decision: Decision | None = None
+
+
+def timestamp(now_s: float) -> str:
+    """As Kubernetes writes times: UTC, to the second."""
+    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -> dict[str, Any]:
+    """The part of the status that the loop keeps; what others keep is not in it."""
+    at, judgement = timestamp(now_s), outcome.judgement
+    vertices = [_vertex_line(wanted, outcome) for wanted in outcome.wanted]
+    desired = sum(line["desired"] for line in vertices)
+    ready = sum(line["ready"] for line in vertices)
+    status: dict[str, Any] = {
+        "observedGeneration": judgement.generation,
+        "conditions": merged_conditions(
+            before.get("conditions") or (),
+            conditions_of(outcome, ready, desired),
+            generation=judgement.generation,
+            at=at,
+        ),
+        "tasks": {"desired": desired, "ready": ready, "summary": f"{ready}/{desired}"},
+        "vertices": vertices,
+    }
+    if judgement.in_force is not None:
+        status["lastValidGeneration"] = judgement.in_force
+    if outcome.decision is not None:
+        latest = {
+            "at": at,
+            "reason": outcome.decision.reason,
+            "message": outcome.decision.message[:1024],
+        }
+        status["lastDecision"] = latest
+        status["decisions"] = [latest, *(before.get("decisions") or ())][:_DECISIONS_KEPT]
+    return status
+
+
+def conditions_of(outcome: Outcome, ready: int, desired: int) -> tuple[Condition, ...]:
+    """Ready, Valid, Scheduled and Degraded, in this order."""
+    judgement = outcome.judgement
+    return (
+        _ready(outcome, ready, desired),
+        Condition(
+            kind="Valid",
+            status=judgement.is_valid,
+            reason=judgement.reason,
+            message=judgement.message,
+        ),
+        Condition(
+            kind="Scheduled",
+            status=not outcome.missing,
+            reason="Infeasible" if outcome.missing else "Fits",
+            message=_first(outcome.missing) or "every task has room on a node",
+        ),
+        Condition(
+            kind="Degraded",
+            status=bool(outcome.trouble),
+            reason="TurnFailed" if outcome.trouble else "AsExpected",
+            message=outcome.trouble or "the last turn did all that it meant to do",
+        ),
+    )
+
+
+def vertex_status(
+    wanted: Wanted, survey: Survey, generation: int, topology: str, domains: Mapping[str, str]
+) -> dict[str, Any]:
+    """The status of a StreamVertex, its incarnation counter apart."""
+    selector = naming.active_selector(topology, wanted.vertex)
+    holders = sorted(survey.holders.items())
+    return {
+        "observedGeneration": generation,
+        "replicas": len(holders),
+        "readyReplicas": len(survey.serving),
+        "updatedReplicas": sum(_hash(pod) == wanted.template_hash for _, pod in holders),
+        "selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items())),
+        "templateHash": wanted.template_hash,
+        "tasks": [_task_line(task, pod, domains) for task, pod in holders],
+    }
+
+
+def _ready(outcome: Outcome, ready: int, desired: int) -> Condition:
+    def say(reason: str, message: str, *, status: bool = False) -> Condition:
+        return Condition(kind="Ready", status=status, reason=reason, message=message)
+
+    if outcome.judgement.in_force is None:
+        return say("Invalid", f"nothing runs: {outcome.judgement.message}")
+    if outcome.suspended:
+        left = sum(len(survey.serving) for survey in outcome.surveys.values())
+        return say("Suspended", f"suspended; {left} pods are still leaving")
+    if ready < desired:
+        waiting = [task for survey in outcome.surveys.values() for task in _unserved(survey)]
+        return say("TasksNotReady", f"{ready} of {desired} tasks are ready{_named(waiting)}")
+    return say("AllTasksReady", f"all {desired} tasks are ready", status=True)
+
+
+def _unserved(survey: Survey) -> list[str]:
+    return [
+        f"{task.name} ({pod.failure})" if pod.failure else task.name
+        for task, pod in sorted(survey.holders.items())
+        if task not in survey.serving
+    ]
+
+
+def _named(waiting: Sequence[str]) -> str:
+    if not waiting:
+        return ""
+    more = len(waiting) - _NAMED_AT_MOST
+    return f"; waiting for {', '.join(waiting[:_NAMED_AT_MOST])}" + (
+        f" and {more} more" if more > 0 else ""
+    )
+
+
+def _first(sentences: Sequence[str]) -> str:
+    if len(sentences) < 2:
+        return "".join(sentences)
+    return f"{sentences[0]} (and {len(sentences) - 1} more tasks)"
+
+
+def _vertex_line(wanted: Wanted, outcome: Outcome) -> dict[str, Any]:
+    survey = outcome.surveys.get(wanted.vertex)
+    serving = survey.serving if survey else {}
+    domains = {outcome.domains.get(pod.node or "", "") for pod in serving.values()}
+    return {
+        "name": wanted.vertex,
+        "desired": wanted.replicas,
+        "ready": len(serving),
+        "domains": len(domains),
+    }
+
+
+def _task_line(task: TaskKey, pod: PodFact, domains: Mapping[str, str]) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "index": task.index,
+        "incarnation": naming.incarnation_of(pod.labels),
+        "templateHash": _hash(pod),
+    }
+    node = node_of(pod)
+    if node is not None:
+        line |= {"node": node, "domain": domains.get(node, "")}
+    return line
+
+
+def _hash(pod: PodFact) -> str:
+    return pod.labels.get(naming.TEMPLATE_HASH, "")
