@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from thalweg_testbed import nodes
 from thalweg_testbed.audit import AuditLog
 from thalweg_testbed.errors import CommandFailed, NotOurs
 from thalweg_testbed.waiting import eventually
@@ -27,6 +28,7 @@ class Cluster:
     def __init__(self, *, kubeconfig: Path, kubectl: Path) -> None:
         self.kubeconfig = kubeconfig
         self._kubectl = kubectl
+        self._node_count = 0
 
     @property
     def is_ours(self) -> bool:
@@ -75,7 +77,7 @@ class Cluster:
 
     def apply(self, *manifests: Mapping[str, Any]) -> None:
         """Apply manifests, server-side."""
-        self.kubectl("apply", "--server-side", "-f", "-", stdin=as_list(manifests))
+        self.kubectl("apply", "--server-side", "-f", "-", stdin=_as_list(manifests))
 
     def install(self, crds: Sequence[Path]) -> None:
         """Apply CRDs from files and wait until the API server serves them."""
@@ -108,6 +110,14 @@ class Cluster:
             if (condition["type"], condition["status"]) == ("Ready", "True")
         }
 
+    def kubeconfig_for(self, user: str) -> Path:
+        """Return the kubeconfig of a user with a name of its own in the audit log."""
+        raise NotOurs(f"a borrowed cluster knows no user {user}")
+
+    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
+        """Return a kubeconfig that acts as an existing service account, with its rights only."""
+        raise NotOurs(f"a borrowed cluster gives us no token of {namespace}/{name}")
+
     def stop_server(self) -> None:
         """Stop the API server."""
         raise NotOurs("the API server of a borrowed cluster is not ours to stop")
@@ -116,6 +126,14 @@ class Cluster:
         """Start the API server again."""
         raise NotOurs("the API server of a borrowed cluster is not ours to restart")
 
+    def stop_kwok(self) -> None:
+        """Silence all nodes at once."""
+        raise NotOurs("the nodes of a borrowed cluster are not ours to silence")
+
+    def start_kwok(self) -> None:
+        """Let the nodes speak again."""
+        raise NotOurs("the nodes of a borrowed cluster are not ours to wake")
+
     def silence_node(self, name: str) -> None:
         """Make one node stop its heartbeat."""
         raise NotOurs(f"node {name} of a borrowed cluster is not ours to silence")
@@ -123,6 +141,49 @@ class Cluster:
     def wake_node(self, name: str) -> None:
         """Let a silent node speak again."""
         raise NotOurs(f"node {name} of a borrowed cluster is not ours to wake")
+
+    def add_nodes(
+        self,
+        *,
+        domains: int | Sequence[str] = 4,
+        per_domain: int = 3,
+        first: int = 0,
+        cpu: str = "4",
+        memory: str = "16Gi",
+        pods: int = 110,
+        labels: Mapping[str, str] | None = None,
+    ) -> tuple[str, ...]:
+        """Add simulated nodes `a-0`, `a-1`, …, `b-0`, … and wait until they are Ready.
+
+        `domains` is a number or names; `first` is the first index in each, to add to what is there.
+        """
+        if not self.is_ours:
+            raise NotOurs("a borrowed cluster gets no simulated nodes")
+        if isinstance(domains, int):
+            domains = [nodes.domain_name(index) for index in range(domains)]
+        capacity = {"cpu": cpu, "memory": memory, "pods": str(pods)}
+        manifests: dict[str, dict[str, object]] = {}
+        for domain in domains:
+            for index in range(first, first + per_domain):
+                self._node_count += 1
+                name = f"{domain}-{index}"
+                manifests[name] = nodes.node_manifest(
+                    name, number=self._node_count, domain=domain, capacity=capacity, labels=labels
+                )
+        self.kubectl("create", "-f", "-", stdin=_as_list(list(manifests.values())))
+        eventually(
+            lambda: set(manifests) <= self.ready_nodes(),
+            timeout_s=READY_S,
+            what=f"{len(manifests)} nodes ready",
+            show=lambda: self.kubectl("get", "nodes"),
+        )
+        return tuple(manifests)
+
+    def remove_nodes(self, *names: str) -> None:
+        """Remove nodes, as when a machine is taken away for good; their pods go after a while."""
+        if not self.is_ours:
+            raise NotOurs("the nodes of a borrowed cluster are not ours to remove")
+        self.kubectl("delete", "node", *names)
 
     def _kubectl_cache(self) -> str:
         return str(Path(tempfile.gettempdir()) / f"thalweg-kubectl-{os.getuid()}")
@@ -139,6 +200,6 @@ class BorrowedCluster(Cluster):
         return None
 
 
-def as_list(manifests: Sequence[Mapping[str, Any]]) -> str:
+def _as_list(manifests: Sequence[Mapping[str, Any]]) -> str:
     """Return manifests as one document that kubectl accepts."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)})

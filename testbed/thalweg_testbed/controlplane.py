@@ -13,12 +13,12 @@ import shutil
 import ssl
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg_testbed import nodes, servers
+from thalweg_testbed import servers
 from thalweg_testbed.binaries import Report, find_binaries, print_progress
-from thalweg_testbed.cluster import READY_S, Cluster, as_list
+from thalweg_testbed.cluster import READY_S, Cluster
 from thalweg_testbed.errors import BedError
 from thalweg_testbed.ports import Port
 from thalweg_testbed.processes import Process
@@ -51,7 +51,6 @@ class ControlPlane(Cluster):
         super().__init__(kubeconfig=self._layout.kubeconfig, kubectl=self._binaries["kubectl"])
         self.tuning = tuning or Tuning()
         self.processes: dict[str, Process] = {}
-        self._node_count = 0
         self._ports = [Port(), Port(), Port()]
         self._port, self._etcd_port, self._etcd_peer_port = (port.number for port in self._ports)
         try:
@@ -140,42 +139,6 @@ class ControlPlane(Cluster):
     def wake_node(self, name: str) -> None:
         """Let a silent node speak again; it turns Ready at once."""
         self._label_node(name, servers.KWOK_AWAKE)
-
-    def add_nodes(
-        self,
-        *,
-        domains: int | Sequence[str] = 4,
-        per_domain: int = 3,
-        first: int = 0,
-        cpu: str = "4",
-        memory: str = "16Gi",
-        pods: int = 110,
-        labels: Mapping[str, str] | None = None,
-    ) -> tuple[str, ...]:
-        """Add simulated nodes `a-0`, `a-1`, …, `b-0`, … and wait until they are Ready.
-
-        `domains` is a number or names; `first` is the first index in each, to add to what is there.
-        """
-        if isinstance(domains, int):
-            domains = [nodes.domain_name(index) for index in range(domains)]
-        capacity = {"cpu": cpu, "memory": memory, "pods": str(pods)}
-        manifests: dict[str, dict[str, object]] = {}
-        for domain in domains:
-            for index in range(first, first + per_domain):
-                self._node_count += 1
-                address = "10.64.{}.{}".format(*divmod(self._node_count, 250))
-                name = f"{domain}-{index}"
-                manifests[name] = nodes.node_manifest(
-                    name, domain=domain, address=address, capacity=capacity, labels=labels or {}
-                )
-        self.kubectl("create", "-f", "-", stdin=as_list(list(manifests.values())))
-        eventually(
-            lambda: set(manifests) <= self.ready_nodes(),
-            timeout_s=READY_S,
-            what=f"{len(manifests)} nodes ready",
-            show=lambda: self.kubectl("get", "nodes"),
-        )
-        return tuple(manifests)
 
     def _label_node(self, name: str, value: str) -> None:
         self.kubectl("label", "node", name, "--overwrite", f"{servers.KWOK_LABEL}={value}")

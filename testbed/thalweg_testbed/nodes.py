@@ -23,12 +23,13 @@ def domain_name(index: int) -> str:
 def node_manifest(
     name: str,
     *,
+    number: int,
     domain: str,
-    address: str,
     capacity: Mapping[str, str],
-    labels: Mapping[str, str],
+    labels: Mapping[str, str] | None = None,
 ) -> dict[str, object]:
-    """Return a Node that KWOK brings to life."""
+    """Return a Node that KWOK brings to life; `number` gives it an address of its own."""
+    address = "10.64.{}.{}".format(*divmod(number, 250))
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -40,7 +41,7 @@ def node_manifest(
                 "kubernetes.io/arch": "amd64",
                 ZONE_LABEL: domain,
                 KWOK_LABEL: KWOK_AWAKE,
-                **labels,
+                **(labels or {}),
             },
         },
         "status": {

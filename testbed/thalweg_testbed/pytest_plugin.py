@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from thalweg_testbed.borrowing import open_cluster
-from thalweg_testbed.cluster import BorrowedCluster
-from thalweg_testbed.controlplane import ControlPlane
+from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.errors import NotOurs
 
 __all__ = ["control_plane", "crd_files", "namespace"]
@@ -25,13 +24,16 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, None, None]:
+def _skip_what_is_not_ours() -> Generator[None, None, None]:
     """Skip a test that asks of a borrowed cluster what only our own can do."""
     try:
         yield
     except NotOurs as error:
         pytest.skip(str(error))
+
+
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_what_is_not_ours)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_what_is_not_ours)
 
 
 @pytest.fixture(scope="session")
@@ -41,18 +43,16 @@ def crd_files(pytestconfig: pytest.Config) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def control_plane(
-    pytestconfig: pytest.Config, crd_files: list[Path]
-) -> Iterator[ControlPlane | BorrowedCluster]:
+def control_plane(pytestconfig: pytest.Config, crd_files: list[Path]) -> Iterator[Cluster]:
     """Give a cluster with our CRDs; one of our own has 4 domains of 3 nodes."""
     with open_cluster(crds=crd_files, report=_reporter(pytestconfig)) as cluster:
-        if isinstance(cluster, ControlPlane):
+        if cluster.is_ours:
             cluster.add_nodes(domains=4, per_domain=3)
         yield cluster
 
 
 @pytest.fixture
-def namespace(control_plane: ControlPlane | BorrowedCluster) -> Iterator[str]:
+def namespace(control_plane: Cluster) -> Iterator[str]:
     """Give a fresh namespace, deleted afterwards."""
     name = f"t-{secrets.token_hex(4)}"
     control_plane.create_namespace(name)
