@@ -33,19 +33,21 @@ TOLERANCE = 0.05
 LEAST_BACKPRESSURE = 0.01
 
 _ROUNDING = 1e-9
+_BEYOND_ALL_BOUNDS = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """What should flow into each vertex, in tuples/s over all its tasks."""
+    """What should flow into each vertex, in tuples/s."""
 
     steady_per_s: Floats
+    """What its tasks divide between them."""
     peak_per_s: Floats
     """The same while the backlog is being worked off."""
     undivided_per_s: Floats
-    """The part of `steady_per_s` that one task gets however many there are."""
+    """What one task gets besides, however many there are."""
     derived: Bools
-    """Whether the rate follows from the sources; otherwise it is only what was seen."""
+    """Whether the rates follow from the sources; otherwise they are only what was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ def rates_through(
     vertices = len(snapshot.vertices)
     backlog = np.nan_to_num(flow.queue_tuples) / snapshot.limits.scaling.backlog_seconds
     offered = _offered(snapshot, flow, growth_per_s)
-    steady, peak, undivided = (np.zeros(vertices) for _ in range(3))
+    steady, peak, undivided, copies = (np.zeros(vertices) for _ in range(4))
     derived = np.ones(vertices, dtype=np.bool_)
     incoming: list[list[Stream]] = [[] for _ in range(vertices)]
     for stream in streams:
@@ -81,16 +83,19 @@ def rates_through(
         if not incoming[v]:
             steady[v] = peak[v] = offered[v]
         for stream in incoming[v]:
-            rate = _carried(stream.selectivity, steady[stream.source])
-            steady[v] += rate
-            peak[v] += _carried(stream.selectivity, peak[stream.source])
+            u, tasks = stream.source, snapshot.vertices[v].replicas
+            rate = _carried(stream.selectivity, steady[u] + copies[u])
             if stream.undivided:
-                undivided[v] += rate / snapshot.vertices[v].replicas if stream.broadcast else rate
-            derived[v] &= derived[stream.source]
-        if not np.isfinite(steady[v]):
+                undivided[v] += rate / tasks if stream.broadcast else rate
+                copies[v] += rate
+            else:
+                steady[v] += rate
+                peak[v] += _carried(stream.selectivity, peak[u] + copies[u])
+            derived[v] &= derived[u]
+        if not np.isfinite(steady[v] + copies[v]):
             derived[v] = False
-            steady[v] = peak[v] = flow.processed_per_s[v]
-            undivided[v] = 0.0
+            steady[v] = peak[v] = offered[v]
+            undivided[v] = copies[v] = 0.0
         peak[v] += backlog[v]
     return Rates(steady_per_s=steady, peak_per_s=peak, undivided_per_s=undivided, derived=derived)
 
@@ -100,11 +105,12 @@ def tasks_needed(snapshot: Snapshot, flow: VertexFlow, rates: Rates) -> Need:
     present = np.array([vertex.replicas for vertex in snapshot.vertices], dtype=np.int64)
     true_rate, undivided = flow.true_rate_per_s, rates.undivided_per_s
     target = true_rate * snapshot.limits.scaling.target_utilization
-    steady = _share_out(rates.steady_per_s - undivided, undivided, target)
-    catching_up = _share_out(rates.peak_per_s - undivided, undivided, true_rate)
+    steady = _share_out(rates.steady_per_s, undivided, target)
+    catching_up = _share_out(rates.peak_per_s, undivided, true_rate)
     idle = _is_idle(flow, rates)
     needed = np.where(idle, 0.0, np.fmax(steady, catching_up))
     hopeless = np.isinf(needed)
+    needed = np.where(hopeless, np.inf, np.minimum(needed, _BEYOND_ALL_BOUNDS))
     is_known = np.isfinite(needed)
     wanted = np.where(is_known, np.ceil(needed - _ROUNDING), present).astype(np.int64)
     tolerated = np.where(is_known, needed, 0.0) / (1 + TOLERANCE)
@@ -145,5 +151,7 @@ def _share_out(divided_per_s: Floats, undivided_per_s: Floats, of_one_task_per_s
 
 def _is_idle(flow: VertexFlow, rates: Rates) -> Bools:
     """Nothing to do and nothing being done: then the true rate need not be known."""
-    idle: Bools = (rates.peak_per_s == 0) & (flow.busy_share < LEAST_BUSY_SHARE)
+    idle: Bools = (rates.peak_per_s + rates.undivided_per_s == 0) & (
+        flow.busy_share < LEAST_BUSY_SHARE
+    )
     return idle
