@@ -108,14 +108,14 @@ class Tending:
             self._end_vertex(self.facts.vertices[name])
         kept = {}
         for vertex in spec.vertices:
-            kept[vertex.name] = self._keep_vertex(spec, vertex)
+            kept[vertex.name] = self._keep_vertex(vertex)
             owner = vertex_owner(kept[vertex.name])
             budget = budget_manifest(self.facts.namespace, owner, self.facts.name, vertex.name)
             found = self.facts.budgets.get(budget["metadata"]["name"])
             keep(self.client, POD_DISRUPTION_BUDGETS, budget, found)
         return kept
 
-    def _keep_vertex(self, spec: TopologySpec, vertex: VertexSpec) -> Object:
+    def _keep_vertex(self, vertex: VertexSpec) -> Object:
         """Have the StreamVertex. Its replicas are others' to set; only bounds clamp them."""
         found = self.facts.vertices.get(vertex.name)
         replicas = vertex.replicas.initial if found is None else found["spec"]["replicas"]
@@ -123,8 +123,7 @@ class Tending:
             self.facts.namespace,
             topology_owner(self.facts.topology),
             vertex,
-            replicas=clamped(replicas, vertex),
-            suspend=spec.suspend,
+            clamped(replicas, vertex),
         )
         if found is None:
             return create_owned(self.client, STREAM_VERTICES, manifest)

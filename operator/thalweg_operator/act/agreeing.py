@@ -7,8 +7,8 @@ from typing import Any
 def agrees(wanted: Any, found: Any) -> bool:  # noqa: ANN401
     """Whether everything that is wanted stands in what was found, which may hold more.
 
-    Fields that others set, and defaults that the server filled in, are not ours to judge. Lists are:
-    they must be as long as ours.
+    Fields that others set, and defaults that the server filled in, are not ours to judge. Lists
+    are: they must be as long as ours.
 
     >>> agrees({"a": 1}, {"a": 1, "b": 2}), agrees({"a": [1]}, {"a": [1, 2]})
     (True, False)

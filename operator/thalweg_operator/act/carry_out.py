@@ -48,8 +48,8 @@ def posts_for(
 ) -> tuple[Post, ...]:
     """Where each needed pod goes.
 
-    A task that nobody serves gets a pod even if it fits nowhere: it waits, bound to no node, so that
-    a cluster autoscaler can see it. One that is still served waits without a pod.
+    A task that nobody serves gets a pod even if it fits nowhere: it waits, bound to no node, so
+    that a cluster autoscaler can see it. One that is still served waits without a pod.
     """
     label = spec.placement.domain_label
     posts = []

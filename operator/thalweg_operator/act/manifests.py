@@ -65,7 +65,7 @@ class PodOrder:
 
 def template_hash(template: Mapping[str, Any], *, sends: bool) -> str:
     """Changes exactly when running pods have to be replaced."""
-    text = json.dumps([_SHAPE, sends, template], sort_keys=True, separators=(",", ":"))
+    text = json.dumps([_SHAPE, sends, dict(template)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 

@@ -23,7 +23,7 @@ def topology_owner(topology: Mapping[str, Any]) -> Owner:
 
 
 def vertex_manifest(
-    namespace: str, owner: Owner, vertex: VertexSpec, *, replicas: int, suspend: bool
+    namespace: str, owner: Owner, vertex: VertexSpec, replicas: int
 ) -> dict[str, Any]:
     """The StreamVertex: what the topology says of the vertex, and the replicas it has now."""
     name = naming.vertex_object(owner.name, vertex.name)
@@ -35,9 +35,6 @@ def vertex_manifest(
             "replicas": replicas,
             "min": vertex.replicas.min,
             "max": vertex.replicas.max,
-            "suspend": suspend,
-            "template": vertex.template,
-            "rollout": {"maxSurge": vertex.max_surge},
         },
     }
 

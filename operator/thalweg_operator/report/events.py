@@ -36,7 +36,7 @@ def _event(
     metadata = topology["metadata"]
     return {
         "metadata": {
-            "generateName": f"{metadata['name']}.",
+            "generateName": f"{metadata['name']}-",
             "namespace": metadata["namespace"],
         },
         "eventTime": datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
