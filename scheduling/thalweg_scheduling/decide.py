@@ -1,38 +1,37 @@
-"""Snapshot to Plan: the one door through which every strategy is asked."""
+"""Snapshot to Plan: the one door through which every strategy is asked.
 
+In this order: tasks without a node get one, at once and by whatever is known; then the number of
+tasks is set right; then tasks are moved, if what was measured says that it pays.
+"""
+
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
+from thalweg_scheduling.measure.needs import overloaded
+from thalweg_scheduling.measure.objective import objective
+from thalweg_scheduling.measure.trust import why_not_move
 from thalweg_scheduling.model.arrays import Ints
-from thalweg_scheduling.model.plan import NOTHING_TO_DO, Missing, Plan
+from thalweg_scheduling.model.plan import NOTHING_TO_DO, Missing, Move, Plan
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
+from thalweg_scheduling.place.problem import Problem, problem_of
+from thalweg_scheduling.place.proposal import Strategy, processes_for
 from thalweg_scheduling.strategies import strategy_named
 
 
-def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Generator) -> Plan:  # noqa: ARG001
-    """Give every task that has no node one, and leave the others where they are."""
-    movable = snapshot.placement == UNPLACED
-    if not movable.any():
-        return Plan.nothing(strategy, NOTHING_TO_DO, assignments_of(snapshot, snapshot.placement))
-    proposal = strategy_named(strategy)(snapshot, movable=movable, rng=rng)
-    assignments = assignments_of(snapshot, proposal.node)
-    placed = {
-        snapshot.tasks[task].name: snapshot.nodes[proposal.node[task]]
-        for task in np.flatnonzero(movable)
-        if proposal.node[task] != UNPLACED
-    }
-    return Plan(
-        strategy=strategy,
-        assignments=assignments,
-        placed=MappingProxyType(placed),
-        processes=MappingProxyType(
-            {task.name: int(proposal.process[t]) for t, task in enumerate(snapshot.tasks)}
-        ),
-        missing=proposal.missing,
-        reasons=_reasons(len(placed), snapshot, proposal.missing),
-    )
+def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Generator) -> Plan:
+    """What to change now, or why nothing."""
+    place = strategy_named(strategy)
+    trusted = _without_stale_loads(snapshot, now_s)
+    permits = snapshot.limits.permits
+    if snapshot.unplaced.size:
+        return _place_homeless(trusted, strategy, place, rng)
+    if permits.move:
+        return _move(trusted, strategy, place, now_s=now_s, rng=rng)
+    return _nothing(snapshot, strategy, NOTHING_TO_DO)
 
 
 def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]:
@@ -46,7 +45,30 @@ def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]
     )
 
 
-def _reasons(placed: int, snapshot: Snapshot, missing: tuple[Missing, ...]) -> tuple[Reason, ...]:
+def _place_homeless(
+    snapshot: Snapshot, strategy: str, place: Strategy, rng: np.random.Generator
+) -> Plan:
+    movable = snapshot.placement == UNPLACED
+    proposal = place(snapshot, movable=movable, rng=rng)
+    placed = {
+        snapshot.tasks[task].name: snapshot.nodes[proposal.node[task]]
+        for task in np.flatnonzero(movable)
+        if proposal.node[task] != UNPLACED
+    }
+    return replace(
+        _plan_for(snapshot, strategy, proposal.node),
+        placed=MappingProxyType(placed),
+        missing=proposal.missing,
+        reasons=(
+            *_placing_reasons(len(placed), snapshot, proposal.missing),
+            *(Reason(code=ReasonCode.COMPARED, message=note) for note in proposal.notes),
+        ),
+    )
+
+
+def _placing_reasons(
+    placed: int, snapshot: Snapshot, missing: tuple[Missing, ...]
+) -> tuple[Reason, ...]:
     reasons = []
     if placed:
         everything = placed == len(snapshot.tasks)
@@ -54,3 +76,121 @@ def _reasons(placed: int, snapshot: Snapshot, missing: tuple[Missing, ...]) -> t
         reasons.append(Reason(code=code, message=f"{placed} of {len(snapshot.tasks)} tasks placed"))
     reasons.extend(Reason(code=ReasonCode.INFEASIBLE, message=lack.message) for lack in missing)
     return tuple(reasons)
+
+
+def _move(
+    snapshot: Snapshot, strategy: str, place: Strategy, *, now_s: float, rng: np.random.Generator
+) -> Plan:
+    if not snapshot.tasks:
+        return _nothing(snapshot, strategy, NOTHING_TO_DO)
+    hindrance = why_not_move(snapshot, now_s) or _cooling(snapshot, now_s)
+    if hindrance is not None:
+        return _nothing(snapshot, strategy, hindrance)
+    problem = problem_of(snapshot, np.ones(len(snapshot.tasks), dtype=np.bool_))
+    proposal = place(snapshot, movable=problem.movable, rng=rng)
+    if proposal.missing:
+        lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
+        return _nothing(snapshot, strategy, lacking)
+    present_value = problem.score(snapshot.placement)[1]
+    urgent = urgent_tasks(problem)
+    steps = best_prefix(
+        steps_towards(problem, proposal.node, urgent),
+        urgent,
+        present_value=present_value,
+        most=snapshot.limits.placement.max_moves,
+    )
+    must = _must_move(problem)
+    refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
+    if refusal is not None or not steps:
+        return _nothing(snapshot, strategy, refusal or NOTHING_TO_DO)
+    return _plan_of_moves(snapshot, strategy, steps, _moving_reason(steps, present_value, must))
+
+
+def _must_move(problem: Problem) -> str | None:
+    """Why the present placement cannot stay, whatever its J."""
+    present = problem.snapshot.placement
+    if problem.is_feasible(present):
+        return None
+    over = np.flatnonzero(overloaded(problem.needs, present))
+    if over.size:
+        return f"{problem.snapshot.nodes[over[0]]} is overloaded"
+    return "tasks are where they may no longer be"
+
+
+def _cooling(snapshot: Snapshot, now_s: float) -> Reason | None:
+    limit_s = snapshot.limits.placement.cool_down_s
+    for word, at_s in (("move", snapshot.last_moved_at_s), ("scaling", snapshot.last_scaled_at_s)):
+        if at_s is not None and now_s - at_s < limit_s:
+            return Reason(
+                code=ReasonCode.COOLING_DOWN,
+                message=f"the last {word} was {now_s - at_s:.0f} s ago; nothing is moved for "
+                f"{limit_s:.0f} s",
+            )
+    return None
+
+
+def _not_worth_it(snapshot: Snapshot, steps: list[Step], present_value: float) -> Reason | None:
+    wanted = snapshot.limits.placement.min_gain_percent
+    gain = _gain_percent(steps, present_value)
+    if steps and gain >= wanted:
+        return None
+    return Reason(
+        code=ReasonCode.WITHIN_TOLERANCE,
+        message=f"moving would gain {gain:.1f} % of J; at least {wanted:g} % are wanted",
+    )
+
+
+def _gain_percent(steps: list[Step], present_value: float) -> float:
+    if not steps or present_value <= 0:
+        return 0.0
+    return 100.0 * (present_value - steps[-1].value) / present_value
+
+
+def _moving_reason(steps: list[Step], present_value: float, must: str | None) -> Reason:
+    gain = f"J {present_value:.4g} → {steps[-1].value:.4g}"
+    return Reason(
+        code=ReasonCode.MOVED,
+        message=f"{len(steps)} tasks move: " + (gain if must is None else f"{must} ({gain})"),
+    )
+
+
+def _plan_of_moves(snapshot: Snapshot, strategy: str, steps: list[Step], reason: Reason) -> Plan:
+    node = np.array(snapshot.placement)
+    for step in steps:
+        node[step.task] = step.target
+    moves = tuple(
+        Move(
+            task=snapshot.tasks[step.task].name,
+            source=snapshot.nodes[step.source],
+            target=snapshot.nodes[step.target],
+        )
+        for step in steps
+    )
+    return replace(_plan_for(snapshot, strategy, node), moves=moves, reasons=(reason,))
+
+
+def _plan_for(snapshot: Snapshot, strategy: str, node: Ints) -> Plan:
+    process = processes_for(snapshot, node)
+    return Plan(
+        strategy=strategy,
+        assignments=assignments_of(snapshot, node),
+        processes=MappingProxyType(
+            {task.name: int(process[t]) for t, task in enumerate(snapshot.tasks)}
+        ),
+        objective=objective(snapshot, node, process),
+    )
+
+
+def _nothing(snapshot: Snapshot, strategy: str, reason: Reason) -> Plan:
+    return Plan.nothing(strategy, reason, assignments_of(snapshot, snapshot.placement))
+
+
+def _without_stale_loads(snapshot: Snapshot, now_s: float) -> Snapshot:
+    """Old readings of use must not keep a task from a node."""
+    loads = snapshot.loads
+    if loads is None:
+        return snapshot
+    fresh = loads.observed is not None and loads.observed.is_fresh(
+        now_s, snapshot.limits.trust.stale_after_s
+    )
+    return snapshot if fresh else replace(snapshot, loads=None)

@@ -14,6 +14,8 @@ class PlacementLimits:
     move_cost: float = 0.0
     """What one move costs, in the unit of J (tuples/s × s)."""
     max_moves: int | None = None
+    cool_down_s: float = 60.0
+    """After moving or scaling, nothing is moved for so long."""
     shared_processes: bool = False
     use_headroom: float = 0.85
     """Measured use may fill this share of a node; requests may fill all of it."""

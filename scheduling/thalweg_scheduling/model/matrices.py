@@ -156,6 +156,16 @@ class LatencyClasses:
     same_domain_s: float = 0.0005
     cross_domain_s: float = 0.01
 
+    def __post_init__(self) -> None:
+        seconds = (
+            self.same_process_s,
+            self.same_node_s,
+            self.same_domain_s,
+            self.cross_domain_s,
+        )
+        if not all(np.isfinite(value) and value >= 0 for value in seconds):
+            raise InvalidSnapshot(f"latency classes must be known and at least 0, not {seconds}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLatency:

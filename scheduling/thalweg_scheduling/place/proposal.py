@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Ints, frozen_ints
 from thalweg_scheduling.model.plan import Missing
-from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +38,18 @@ class Strategy(Protocol):
 def separate_processes(tasks: int) -> Ints:
     """Each task in a process of its own."""
     return np.arange(tasks, dtype=np.int64)
+
+
+def processes_for(snapshot: Snapshot, node: Ints) -> Ints:
+    """A process for each task; where the user allows it, one process a node.
+
+    Processes are numbered by their first task, so that they stay the same when nothing moves.
+    """
+    own = separate_processes(len(node))
+    if not snapshot.limits.placement.shared_processes:
+        return own
+    first = np.full(len(snapshot.nodes), len(node), dtype=np.int64)
+    placed = np.flatnonzero(node != UNPLACED)
+    np.minimum.at(first, node[placed], placed)
+    own[placed] = first[node[placed]]
+    return own

@@ -8,8 +8,8 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.plan import Missing
-from thalweg_scheduling.model.snapshot import Snapshot
-from thalweg_scheduling.place.proposal import Proposal, separate_processes
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.proposal import Proposal, processes_for
 from thalweg_scheduling.place.room import Room
 
 
@@ -22,7 +22,7 @@ def place_evenly(
     """Deal the movable tasks to the nodes in turn."""
     room = Room(snapshot, ~movable)
     node = np.array(snapshot.placement)
-    node[movable] = -1
+    node[movable] = UNPLACED
     turn = _turns(snapshot.domain_of)
     missing: list[Missing] = []
     for task in np.flatnonzero(movable):
@@ -33,7 +33,7 @@ def place_evenly(
         best = fitting[np.lexsort((turn[fitting], room.tasks_on[fitting]))[0]]
         node[task] = best
         room.put(int(task), int(best))
-    return Proposal(node=node, process=separate_processes(len(node)), missing=tuple(missing))
+    return Proposal(node=node, process=processes_for(snapshot, node), missing=tuple(missing))
 
 
 def _turns(domain_of: Ints) -> Ints:

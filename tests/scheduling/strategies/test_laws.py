@@ -1,0 +1,244 @@
+"""What every strategy keeps, whatever it is asked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from thalweg_generators import NOW_S, applied, make_snapshot, snapshots
+from thalweg_scheduling.decide import decide
+from thalweg_scheduling.measure.needs import needs, overloaded
+from thalweg_scheduling.model.arrays import Bools, Ints
+from thalweg_scheduling.model.matrices import Observed
+from thalweg_scheduling.model.plan import Plan
+from thalweg_scheduling.model.reasons import ReasonCode
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.problem import problem_of
+from thalweg_scheduling.place.room import Room
+from thalweg_scheduling.place.spread import breaks_spread
+from thalweg_scheduling.strategies import STRATEGIES
+from thalweg_scheduling.strategies.auto import portfolio
+
+every_strategy = pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+quickly = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def everyone(snapshot: Snapshot) -> Bools:
+    return np.ones(len(snapshot.tasks), dtype=np.bool_)
+
+
+def decided(snapshot: Snapshot, strategy: str) -> Plan:
+    return decide(snapshot, strategy, now_s=NOW_S, rng=rng())
+
+
+def nodes_of(snapshot: Snapshot, plan: Plan) -> Ints:
+    return np.array(applied(snapshot, plan, NOW_S).placement)
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots())
+def test_every_task_is_placed_once_where_it_may_be_and_fits(
+    strategy: str, snapshot: Snapshot
+) -> None:
+    movable = everyone(snapshot)
+    proposal = STRATEGIES[strategy](snapshot, movable=movable, rng=rng())
+    assert proposal.node.shape == (len(snapshot.tasks),)
+    homeless = {snapshot.tasks[task].name for task in np.flatnonzero(proposal.node == UNPLACED)}
+    assert homeless == {lack.task for lack in proposal.missing}
+    for task, node in enumerate(proposal.node):
+        assert node == UNPLACED or snapshot.eligible[task, node]
+    assert not overloaded(needs(snapshot), proposal.node).any()
+    assert not breaks_spread(snapshot, proposal.node, movable)
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots(placed=False))
+def test_tasks_that_may_not_move_stay(strategy: str, snapshot: Snapshot) -> None:
+    movable = snapshot.placement == UNPLACED
+    proposal = STRATEGIES[strategy](snapshot, movable=movable, rng=rng())
+    assert np.array_equal(proposal.node[~movable], snapshot.placement[~movable])
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots(placed=False))
+def test_newcomers_overload_nothing_that_was_not_overloaded(
+    strategy: str, snapshot: Snapshot
+) -> None:
+    before = overloaded(needs(snapshot), snapshot.placement)
+    after = overloaded(needs(snapshot), nodes_of(snapshot, decided(snapshot, strategy)))
+    assert not (after & ~before).any()
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots())
+def test_processes_never_span_nodes(strategy: str, snapshot: Snapshot) -> None:
+    proposal = STRATEGIES[strategy](snapshot, movable=everyone(snapshot), rng=rng())
+    for process in np.unique(proposal.process):
+        assert len(np.unique(proposal.node[proposal.process == process])) == 1
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots(placed=True))
+def test_each_move_is_feasible_when_its_turn_comes(strategy: str, snapshot: Snapshot) -> None:
+    plan = decided(snapshot, strategy)
+    tasks = {task.name: position for position, task in enumerate(snapshot.tasks)}
+    nodes = {name: position for position, name in enumerate(snapshot.nodes)}
+    room = Room(snapshot, everyone(snapshot))
+    for move in plan.moves:
+        task, source, target = tasks[move.task], nodes[move.source], nodes[move.target]
+        assert room.can_move(task, source, target)
+        room.take(task, source)
+        room.put(task, target)
+    limit = snapshot.limits.placement.max_moves
+    assert limit is None or len(plan.moves) <= limit
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots())
+def test_the_same_seed_gives_the_same_plan(strategy: str, snapshot: Snapshot) -> None:
+    # As text, because an unknown J is NaN, which equals nothing.
+    assert str(decided(snapshot, strategy)) == str(decided(snapshot, strategy))
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots())
+def test_renaming_with_order_kept_renames_the_plan(strategy: str, snapshot: Snapshot) -> None:
+    renamed = replace(
+        snapshot,
+        topology="other",
+        vertices=tuple(replace(vertex, name=f"x{vertex.name}") for vertex in snapshot.vertices),
+        nodes=tuple(f"z{name}" for name in snapshot.nodes),
+        domains=tuple(f"y{name}" for name in snapshot.domains),
+    )
+    expected = {
+        f"x{task}": f"z{node}" for task, node in decided(snapshot, strategy).assignments.items()
+    }
+    assert dict(decided(renamed, strategy).assignments) == expected
+
+
+@every_strategy
+@quickly
+@given(snapshot=snapshots())
+def test_a_second_decide_is_nothing(strategy: str, snapshot: Snapshot) -> None:
+    later = applied(snapshot, decided(snapshot, strategy), NOW_S)
+    if later.unplaced.size:
+        assert not decided(later, strategy).placed
+    elif later.last_moved_at_s is not None:
+        assert decided(later, strategy).changes_nothing
+
+
+def _unknowns(snapshot: Snapshot) -> list[Snapshot]:
+    """Each way of not knowing, one at a time."""
+    traffic, latency, nodes = snapshot.traffic, snapshot.latency, len(snapshot.nodes)
+    assert traffic is not None
+    old = Observed(at_s=NOW_S - 1e4, window_s=300, samples=20, coverage=1.0)
+    part = Observed(at_s=NOW_S, window_s=300, samples=20, coverage=0.5)
+    found = [replace(snapshot, traffic=None)]
+    for observed in (None, old, part):
+        found.append(replace(snapshot, traffic=replace(traffic, observed=observed)))
+        found.append(replace(snapshot, latency=replace(latency, observed=observed)))
+    for bad in (np.nan, -1.0, np.inf):
+        if len(traffic.targets):
+            per_s = np.array(traffic.tuples_per_s)
+            per_s[0] = bad
+            found.append(replace(snapshot, traffic=replace(traffic, tuples_per_s=per_s)))
+        if nodes > 1:
+            pairs = np.full((nodes, nodes), 0.001)
+            pairs[0, 1] = bad
+            found.append(replace(snapshot, latency=replace(latency, pairs_s=pairs)))
+    return found
+
+
+@every_strategy
+@settings(quickly, max_examples=8)
+@given(snapshot=snapshots(placed=True))
+def test_the_unknown_never_moves_anything(strategy: str, snapshot: Snapshot) -> None:
+    if snapshot.traffic is None or not snapshot.tasks:
+        assert not decided(snapshot, strategy).moves
+        return
+    for unknown in _unknowns(snapshot):
+        plan = decided(unknown, strategy)
+        assert plan.changes_nothing
+        assert plan.reasons[0].code in {
+            ReasonCode.METRICS_MISSING,
+            ReasonCode.METRICS_STALE,
+            ReasonCode.METRICS_PARTIAL,
+        }
+
+
+@every_strategy
+def test_the_unknown_permits_a_first_placement(strategy: str) -> None:
+    for unknown in _unknowns(make_snapshot()):
+        plan = decided(unknown, strategy)
+        assert len(plan.placed) == 10
+        assert not plan.missing
+
+
+@quickly
+@given(snapshot=snapshots())
+def test_auto_is_at_least_as_good_as_all_that_it_compares(snapshot: Snapshot) -> None:
+    problem = problem_of(snapshot, everyone(snapshot))
+    proposal = STRATEGIES["Auto"](snapshot, movable=problem.movable, rng=rng())
+    homeless, value = problem.score(proposal.node)
+    for candidate in portfolio(problem, rng()):
+        assert (homeless, value) <= (candidate.homeless, candidate.value)
+    present = snapshot.placement
+    if problem.is_feasible(present):
+        assert (homeless, value) <= problem.score(present)
+
+
+@every_strategy
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        pytest.param(make_snapshot({}), id="no tasks"),
+        pytest.param(make_snapshot({"only": 1}), id="one task"),
+        pytest.param(make_snapshot({"a": 2, "b": 2}, []), id="no edges"),
+        pytest.param(make_snapshot({"a": 2, "b": 2}, rates={("a", "b"): 0.0}), id="no traffic"),
+        pytest.param(make_snapshot({"a": 2, "b": 2}, rates={("a", "b"): 1e300}), id="huge rates"),
+        pytest.param(
+            make_snapshot({"a": 1, "b": 1, "c": 1, "d": 1}, [("a", "b"), ("c", "d")]),
+            id="disconnected",
+        ),
+    ],
+)
+def test_odd_topologies_are_placed(strategy: str, snapshot: Snapshot) -> None:
+    plan = decided(snapshot, strategy)
+    assert len(plan.assignments) == len(snapshot.tasks)
+    assert not plan.missing
+
+
+@every_strategy
+def test_the_infeasible_is_a_value_that_names_what_is_missing(strategy: str) -> None:
+    plan = decided(make_snapshot(cpu=3.0), strategy)
+    assert len(plan.placed) == 4
+    assert len(plan.missing) == 6
+    assert {lack.resource for lack in plan.missing} == {"cpu"}
+    assert "asks for cpu 3" in plan.missing[0].message
+
+
+@every_strategy
+def test_no_nodes_at_all_is_infeasible_too(strategy: str) -> None:
+    snapshot = make_snapshot()
+    bare = replace(
+        snapshot,
+        nodes=(),
+        domain_of=np.zeros(0, dtype=np.int64),
+        capacity=np.zeros((0, 2)),
+        eligible=np.zeros((10, 0), dtype=np.bool_),
+    )
+    plan = decided(bare, strategy)
+    assert len(plan.missing) == 10
+    assert not plan.assignments
