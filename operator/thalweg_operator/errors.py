@@ -4,6 +4,7 @@ OperatorError
 ├── InvalidSettings     the settings are wrong: tell the user, do not start
 ├── NameTaken           an object that should be ours is somebody else's: tell, touch nothing
 ├── NotLeader           the Lease is not ours any more: write nothing, leave
+│   └── Stopping        we were asked to end and give the Lease up: write nothing more, leave well
 └── ApiError            the API server's answer, or that there was none
     ├── NotFound        gone: often fine
     ├── AlreadyExists   somebody made it first: read it
@@ -27,6 +28,10 @@ class NameTaken(OperatorError):
 
 class NotLeader(OperatorError):
     """The Lease cannot be proved to be ours for long enough to write."""
+
+
+class Stopping(NotLeader):
+    """The process was asked to end: to whoever wants to write, the same as a lost Lease."""
 
 
 class ApiError(OperatorError):

@@ -4,16 +4,17 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from typing import NoReturn
 
 from thalweg_operator.clock import Clock
 from thalweg_operator.cluster.lease import Elector
 from thalweg_operator.errors import ApiError
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 EXIT_LEASE_LOST = 1
 
 
-def leave_at_once() -> None:
+def leave_at_once() -> NoReturn:
     """End the process without running anything more: no clean-up may write."""
     logging.shutdown()
     os._exit(EXIT_LEASE_LOST)
@@ -28,13 +29,15 @@ class LeaseKeeper:
         *,
         retry_s: float,
         clock: Clock,
+        on_leading: Callable[[], None],
         on_lost: Callable[[], None] = leave_at_once,
     ) -> None:
         self.elector = elector
         self._retry_s = retry_s
         self._clock = clock
+        self._on_leading = on_leading
         self._on_lost = on_lost
-        self._leading = threading.Event()
+        self._is_announced = False
         self._released = threading.Event()
         self._attempted_at_s = clock.monotonic_s()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
@@ -43,13 +46,8 @@ class LeaseKeeper:
         """Begin to ask for the Lease."""
         self._thread.start()
 
-    def wait_until_leading(self, timeout_s: float) -> bool:
-        """Wait for the Lease, at most so long, and tell whether we have it."""
-        return self._leading.wait(timeout_s)
-
-    @property
     def attempt_age_s(self) -> float:
-        """Seconds since the last attempt ended, well or not."""
+        """Return the seconds since the last attempt ended, well or not."""
         return self._clock.monotonic_s() - self._attempted_at_s
 
     def release(self) -> None:
@@ -60,13 +58,13 @@ class LeaseKeeper:
         try:
             self.elector.release()
         except ApiError as error:
-            _log.warning("the Lease was not released and will run out: %s", error)
+            log.warning("the Lease was not released and will run out: %s", error)
 
     def _run(self) -> None:
         try:
             self._keep()
         except BaseException:
-            _log.exception("the Lease cannot be kept")
+            log.exception("the Lease cannot be kept")
             raise
         finally:
             if not self._released.is_set():
@@ -77,12 +75,13 @@ class LeaseKeeper:
             try:
                 self.elector.attempt()
             except ApiError as error:
-                _log.warning("the Lease could not be reached: %s", error)
+                log.warning("the Lease could not be reached: %s", error)
             self._attempted_at_s = self._clock.monotonic_s()
             if self.elector.has_lost():
-                _log.error("the Lease is lost; leaving at once")
+                log.error("the Lease is lost; leaving at once")
                 return
-            if self.elector.is_leading() and not self._leading.is_set():
-                _log.info("leading as %s", self.elector.identity)
-                self._leading.set()
+            if self.elector.is_leading() and not self._is_announced:
+                self._is_announced = True
+                log.info("leading as %s", self.elector.identity)
+                self._on_leading()
             self._released.wait(self._retry_s)
