@@ -58,7 +58,7 @@ test: setup ## everything that CI runs, with the time each part took
 .PHONY: demo
 demo: setup ## a control plane, a topology, and its pods by domain; no Docker
 	@$(BIN)/python -m thalweg_testbed build
-	@$(BIN)/python -m thalweg_testbed demo
+	@$(BIN)/python -m thalweg_testbed.demo
 
 .PHONY: cluster
 cluster: setup ## start a control plane with 12 simulated nodes and leave it running
