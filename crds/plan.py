@@ -30,7 +30,16 @@ def _fixed(schema: Schema) -> Schema:
 
 
 def _spec() -> Schema:
-    fields = {
+    fields = {name: _fixed(schema) for name, schema in (_origin() | _changes()).items()}
+    fields["approved"] = flag(
+        "Set to true to have the plan carried out, where the mode is `Approve`.", default=False
+    )
+    required = ("topology", "generation", "fingerprint", "decidedAt", "strategy", "summary")
+    return record("The decision.", fields, required=required)
+
+
+def _origin() -> dict[str, Schema]:
+    return {
         "topology": text(
             "The StreamTopology it is about.", min_length=1, max_length=MAX_TOPOLOGY_NAME
         ),
@@ -45,6 +54,15 @@ def _spec() -> Schema:
         "strategy": text("The strategy that won.", max_length=63),
         "summary": text("The whole plan in one line.", max_length=256),
         "reasons": many("Why, most important first.", _reason(), most=64, default=[]),
+        "predicted": {**prediction("What the plan promises."), "default": {}},
+        "compared": many(
+            "What else was considered, best first.", _alternative(), most=32, default=[]
+        ),
+    }
+
+
+def _changes() -> dict[str, Schema]:
+    return {
         "replicas": many(
             "Vertices whose number of tasks changes.",
             _replicas(),
@@ -76,17 +94,7 @@ def _spec() -> Schema:
             most=1000,
             default=[],
         ),
-        "predicted": {**prediction("What the plan promises."), "default": {}},
-        "compared": many(
-            "What else was considered, best first.", _alternative(), most=32, default=[]
-        ),
     }
-    described = {name: _fixed(schema) for name, schema in fields.items()}
-    described["approved"] = flag(
-        "Set to true to have the plan carried out, where the mode is `Approve`.", default=False
-    )
-    required = ("topology", "generation", "fingerprint", "decidedAt", "strategy", "summary")
-    return record("The decision.", described, required=required)
 
 
 def _reason() -> Schema:

@@ -36,20 +36,7 @@ def placement() -> Schema:
                 ("Separate", "Shared"),
                 default="Separate",
             ),
-            "domainLabel": text(
-                "The node label whose value is the node's domain.",
-                min_length=1,
-                max_length=317,
-                default="topology.kubernetes.io/zone",
-                rules=(
-                    rule(
-                        "self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?"
-                        "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",
-                        "domainLabel must be the key of a node label, for example "
-                        "topology.kubernetes.io/zone",
-                    ),
-                ),
-            ),
+            "domainLabel": _domain_label(),
             "minDomains": whole(
                 "Spread the tasks of each vertex over at least so many domains, as far as it has "
                 "tasks.",
@@ -69,6 +56,23 @@ def placement() -> Schema:
             ),
         },
         default={},
+    )
+
+
+def _domain_label() -> Schema:
+    return text(
+        "The node label whose value is the node's domain.",
+        min_length=1,
+        max_length=317,
+        default="topology.kubernetes.io/zone",
+        rules=(
+            rule(
+                "self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?"
+                "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",
+                "domainLabel must be the key of a node label, for example "
+                "topology.kubernetes.io/zone",
+            ),
+        ),
     )
 
 
