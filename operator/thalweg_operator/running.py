@@ -14,13 +14,13 @@ from thalweg_operator.clock import Clock, SystemClock
 from thalweg_operator.cluster.client import Client, unguarded
 from thalweg_operator.cluster.connection import Connection
 from thalweg_operator.cluster.keeping import LeaseKeeper, leave_at_once
-from thalweg_operator.cluster.lease import Elector, new_identity
+from thalweg_operator.cluster.lease import Elector
 from thalweg_operator.cluster.resources import STREAM_PLANS, STREAM_TOPOLOGIES, STREAM_VERTICES
 from thalweg_operator.errors import ApiError, NotFound, NotLeader, Stopping
 from thalweg_operator.health import Health
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.serving import Answer, Server
-from thalweg_operator.settings import Settings
+from thalweg_operator.settings import LeaseSettings, Settings
 from thalweg_operator.wake import Wake
 from thalweg_operator.watch import Watch
 
@@ -50,6 +50,7 @@ class Replica:
         settings: Settings,
         *,
         connection: Connection,
+        identity: str,
         make_loop: LoopMaker,
         clock: Clock | None = None,
     ) -> None:
@@ -57,8 +58,14 @@ class Replica:
         self._clock = clock or SystemClock()
         self._wake = Wake()
         self._metrics = Metrics()
-        self._keeper = _keeper(settings, connection, self._clock, self._wake)
-        self._metrics.leader.set_function(lambda: float(self._keeper.elector.is_leading()))
+        elector = _elector(settings.lease, connection, identity, self._clock)
+        self._keeper = LeaseKeeper(
+            elector,
+            retry_s=settings.lease.retry_s,
+            clock=self._clock,
+            on_leading=lambda: self._wake.wake("lease"),
+        )
+        self._metrics.leader.set_function(lambda: float(elector.is_leading()))
         self._health = Health(settings, clock=self._clock, attempt_age_s=self._keeper.attempt_age_s)
         self._client = Client(connection, guard=self._guard, count_write=self._metrics.count_write)
         self._loop = make_loop(self._client, self._metrics, self._clock)
@@ -163,18 +170,14 @@ def _probe(problem: str) -> Answer:
     return Answer(is_ok=not problem, body=f"{problem or 'ok'}\n".encode())
 
 
-def _keeper(settings: Settings, connection: Connection, clock: Clock, wake: Wake) -> LeaseKeeper:
-    lease = settings.lease
+def _elector(lease: LeaseSettings, connection: Connection, identity: str, clock: Clock) -> Elector:
     client = Client(
         connection,
         guard=unguarded,
-        read_timeout_s=lease.renew_deadline_s / 2,
+        read_timeout_s=lease.renew_deadline_s / 2,  # so that a second attempt fits
         read_attempts=1,
     )
-    elector = Elector(client, lease, identity=new_identity(), clock=clock)
-    return LeaseKeeper(
-        elector, retry_s=lease.retry_s, clock=clock, on_leading=lambda: wake.wake("lease")
-    )
+    return Elector(client, lease, identity=identity, clock=clock)
 
 
 @contextmanager

@@ -105,9 +105,17 @@ def error_of(status: int, content: Mapping[str, Any], what: str) -> ApiError:
         kind = NotFound
     elif status == 409:
         kind = AlreadyExists if reason == "AlreadyExists" else Conflict
+    elif status == 422 and _is_other_object(content):
+        kind = Conflict
     elif 400 <= status < 500 and status not in {401, 408, 410, 429}:
         kind = Refused
     return kind(message, status=status, reason=reason)
+
+
+def _is_other_object(content: Mapping[str, Any]) -> bool:
+    """Tell whether a patch met another uid: the server calls that an attempt to change it."""
+    causes = (content.get("details") or {}).get("causes") or ()
+    return any(cause.get("field") == "metadata.uid" for cause in causes)
 
 
 def _parse(data: bytes) -> dict[str, Any] | None:

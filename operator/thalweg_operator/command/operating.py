@@ -4,6 +4,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,6 +89,7 @@ def parse_overrides(pairs: Iterable[str]) -> dict[str, str]:
 def _run(settings: Settings, kubeconfig: Path | None, context: str | None) -> int:
     try:
         from thalweg_operator.cluster.connection import connect
+        from thalweg_operator.cluster.lease import new_identity
         from thalweg_operator.loop import Loop
         from thalweg_operator.running import Replica
     except ModuleNotFoundError as error:
@@ -99,8 +101,10 @@ def _run(settings: Settings, kubeconfig: Path | None, context: str | None) -> in
     def make_loop(client: "Client", metrics: "Metrics", clock: "Clock") -> "Turning":
         return Loop(client=client, settings=settings, clock=clock, metrics=metrics)
 
-    connection = connect(kubeconfig, context=context, user_agent="thalweg-operator")
-    return Replica(settings, connection=connection, make_loop=make_loop).run()
+    identity = new_identity()
+    agent = f"thalweg-operator/{version('thalweg')} ({identity})"  # tells replicas apart in audits
+    connection = connect(kubeconfig, context=context, user_agent=agent)
+    return Replica(settings, connection=connection, identity=identity, make_loop=make_loop).run()
 
 
 def _log_to_stderr(level: int) -> None:
