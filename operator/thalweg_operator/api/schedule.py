@@ -119,6 +119,6 @@ def _parse_number(text: str, part: _Part) -> int:
         return part.names.index(text.lower()) + part.least
     if not (text.isascii() and text.isdecimal()) or not part.least <= int(text) <= part.most:
         raise InvalidSchedule(
-            f"{text!r} is not a {part.name}; it must be from {part.least} to {part.most}"
+            f"{text!r} is no {part.name}; it must be from {part.least} to {part.most}"
         )
     return int(text)
