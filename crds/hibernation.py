@@ -69,7 +69,7 @@ def _status() -> Schema:
         "How far it is.",
         {
             "observedGeneration": observed_generation(),
-            "conditions": conditions(),
+            "conditions": conditions(("Cordoned", "Drained", "Asleep", "Degraded")),
             "state": word(
                 "Where the node stands between awake and asleep.",
                 ("Awake", "Cordoned", "Draining", "Sleeping", "Asleep", "Waking", "Failed"),

@@ -140,10 +140,11 @@ def label_rule(what: str) -> Schema:
 IMMUTABLE = "self == oldSelf"
 
 
-def conditions() -> Schema:
-    """Conditions by the Kubernetes API conventions."""
+def conditions(types: Sequence[str]) -> Schema:
+    """Conditions by the Kubernetes API conventions; `types` are those that we write."""
+    named = ", ".join(f"`{one}`" for one in types)
     fields = {
-        "type": text("What the condition is about.", max_length=63, min_length=1),
+        "type": text(f"What it is about: {named}.", max_length=63, min_length=1),
         "status": word("Whether it holds.", ("True", "False", "Unknown")),
         "observedGeneration": whole(
             "The generation of the spec that this was said of.", least=0, most=2**53

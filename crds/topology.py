@@ -133,13 +133,13 @@ def _edge_ends() -> tuple[Schema, Schema]:
     )
 
 
-def vertex_name(description: str) -> Schema:
+def vertex_name(description: str, *rules: Schema) -> Schema:
     """A vertex's name, or a mention of it."""
     return text(
         description,
         min_length=1,
         max_length=MAX_VERTEX_NAME,
-        rules=(label_rule("a vertex name"),),
+        rules=(label_rule("a vertex name"), *rules),
     )
 
 

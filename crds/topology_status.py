@@ -3,6 +3,14 @@
 from crds.schema import Schema, conditions, many, moment, record, text, whole
 
 _MOST_TASKS = 65_536
+_CONDITIONS = (
+    "Ready",
+    "Valid",
+    "MetricsAvailable",
+    "ScalingLimited",
+    "PlacementOptimal",
+    "Degraded",
+)
 
 
 def observed_generation() -> Schema:
@@ -28,7 +36,7 @@ def status() -> Schema:
                 least=0,
                 most=2**53,
             ),
-            "conditions": conditions(),
+            "conditions": conditions(_CONDITIONS),
             "tasks": _tasks(),
             "vertices": many(
                 "The vertices in brief; each has a StreamVertex with more.",

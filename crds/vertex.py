@@ -54,12 +54,10 @@ def _spec() -> Schema:
                 max_length=MAX_TOPOLOGY_NAME,
                 rules=(rule(IMMUTABLE, "a StreamVertex cannot change its topology"),),
             ),
-            "vertex": {
-                **vertex_name("The vertex's name in the topology."),
-                "x-kubernetes-validations": [
-                    rule(IMMUTABLE, "a StreamVertex cannot change its name in the topology")
-                ],
-            },
+            "vertex": vertex_name(
+                "The vertex's name in the topology.",
+                rule(IMMUTABLE, "a StreamVertex cannot change its name in the topology"),
+            ),
             "replicas": whole("How many tasks should run.", least=0, most=MAX_REPLICAS),
             "min": whole("Never fewer tasks than this.", least=1, most=MAX_REPLICAS),
             "max": whole("Never more tasks than this.", least=1, most=MAX_REPLICAS),
@@ -81,7 +79,7 @@ def _status() -> Schema:
         "What is so now, as far as Thalweg knows.",
         {
             "observedGeneration": observed_generation(),
-            "conditions": conditions(),
+            "conditions": conditions(("Ready", "ScalingLimited")),
             "replicas": count("Tasks that have a pod.", MAX_REPLICAS),
             "readyReplicas": count("Tasks whose pod is ready.", MAX_REPLICAS),
             "updatedReplicas": count("Tasks whose pod has the newest template.", MAX_REPLICAS),
@@ -115,7 +113,7 @@ def _task() -> Schema:
     return record(
         "One task.",
         {
-            "index": whole("The task's number in the vertex.", least=0, most=MAX_REPLICAS),
+            "index": whole("The task's number in the vertex.", least=0, most=MAX_REPLICAS - 1),
             "incarnation": _incarnation("The number of the pod that is the task now."),
             "node": text("The node that the plan gave it."),
             "domain": text("The domain of that node.", max_length=63),
