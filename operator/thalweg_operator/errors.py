@@ -3,6 +3,7 @@
 OperatorError
 ├── InvalidSettings     the settings are wrong: tell the user, do not start
 ├── NameTaken           an object that should be ours is somebody else's: tell, touch nothing
+├── StoreUnreadable     the matrix store cannot be read: decide without measurements
 ├── NotLeader           the Lease is not ours any more: write nothing, leave
 │   └── Stopping        we were asked to end and give the Lease up: write nothing more, leave well
 └── ApiError            the API server's answer, or that there was none
@@ -24,6 +25,10 @@ class InvalidSettings(OperatorError):
 
 class NameTaken(OperatorError):
     """An object of the name that we need belongs to somebody else."""
+
+
+class StoreUnreadable(OperatorError):
+    """The matrix store is there, but what it holds cannot be read."""
 
 
 class NotLeader(OperatorError):
