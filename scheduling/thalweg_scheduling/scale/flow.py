@@ -95,11 +95,14 @@ def observe_streams(
 
 def vertices_in_order(snapshot: Snapshot) -> tuple[int, ...]:
     """Every vertex after all that send to it; ties by position."""
-    pairs = {(edge.source, edge.target) for edge in snapshot.edges}
-    waits_for = [sum(target == v for _, target in pairs) for v in range(len(snapshot.vertices))]
-    order: list[int] = [v for v, count in enumerate(waits_for) if count == 0]
+    receivers: list[list[int]] = [[] for _ in snapshot.vertices]
+    waits_for = [0] * len(snapshot.vertices)
+    for source, target in sorted({(edge.source, edge.target) for edge in snapshot.edges}):
+        receivers[source].append(target)
+        waits_for[target] += 1
+    order = [v for v, count in enumerate(waits_for) if count == 0]
     for vertex in order:
-        for target in sorted(target for source, target in pairs if source == vertex):
+        for target in receivers[vertex]:
             waits_for[target] -= 1
             if waits_for[target] == 0:
                 order.append(target)
