@@ -1,17 +1,16 @@
 """A topology and nodes from files, as the operator would read them from a cluster."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from thalweg_operator.api.fields import InvalidManifest
 from thalweg_operator.api.topology import TopologySpec, VertexSpec, parse_topology
-from thalweg_operator.api.validation import Offer, Problem, find_problems
+from thalweg_operator.api.validation import Fault, Offer, Problem, find_problems
 from thalweg_operator.command.files import Document, items_of, read_documents
-from thalweg_operator.command.shape import SPEC, TOPOLOGY_NAME, misfits
+from thalweg_operator.command.shape import NAME, SPEC
 from thalweg_operator.naming import GROUP
 from thalweg_operator.observe.facts import NodeFact, node_fact
 from thalweg_operator.observe.reading import mapping_at, mappings_at
@@ -41,9 +40,8 @@ def read_topology(path: Path, strategies: frozenset[str]) -> Topology:
     if not isinstance(name, str) or not name:
         raise document.wrong("metadata.name", "metadata.name must be a string")
     spec = document.value.get("spec")
-    for shape, value, where in ((TOPOLOGY_NAME, name, "metadata.name"), (SPEC, spec, "spec")):
-        for place, message in misfits(shape, value, where):
-            raise document.wrong(place, message)
+    for place, message in (*NAME.misfits(name, "metadata.name"), *SPEC.misfits(spec, "spec")):
+        raise document.wrong(place, message)
     try:
         parsed = parse_topology(spec)
     except InvalidManifest as error:
@@ -94,23 +92,27 @@ def _refuse_problems(document: Document, spec: TopologySpec, offer: Offer) -> No
 
 def _place_of(problem: Problem, spec: TopologySpec, offer: Offer) -> str:
     """The first part with which the problem appears, parts being added one by one."""
-    for field in ("vertices", "edges", "budgets"):
+    for field, place in _LISTS:
+        # Vertices are wrong by themselves; edges need all vertices.
+        rest = replace(spec, vertices=(), edges=()) if field == "vertices" else spec
         parts = getattr(spec, field)
-        # Edges need all vertices; vertices are wrong by themselves.
-        rest = replace(spec, edges=()) if field == "vertices" else spec
         for number in range(len(parts)):
-            smaller = replace(rest, **{field: parts[: number + 1]})
-            before = replace(rest, **{field: parts[:number]})
-            if problem in find_problems(smaller, offer) and problem not in find_problems(
-                before, offer
-            ):
-                place = "disruption.budgets" if field == "budgets" else field
-                return f"spec.{place}[{number}]"
+            without = replace(rest, **{field: parts[:number]})
+            with_it = replace(rest, **{field: parts[: number + 1]})
+            if problem in find_problems(with_it, offer):
+                if problem in find_problems(without, offer):
+                    break
+                return f"{place}[{number}]"
     return _WHOLE.get(problem.reason, "spec")
 
 
+_LISTS = (
+    ("vertices", "spec.vertices"),
+    ("edges", "spec.edges"),
+    ("budgets", "spec.disruption.budgets"),
+)
 _WHOLE: Mapping[str, str] = MappingProxyType(
-    {"StrategyUnavailable": "spec.strategy", "NoVertices": "spec.vertices"}
+    {Fault.STRATEGY_UNAVAILABLE: "spec.strategy", Fault.NO_VERTICES: "spec.vertices"}
 )
 
 
@@ -122,7 +124,7 @@ def _refuse_requests(document: Document, spec: TopologySpec) -> None:
             _quantity(document, where, amount, f"vertex {vertex.name}: ")
 
 
-def _amounts(vertex: VertexSpec) -> Iterator[tuple[str, Any]]:
+def _amounts(vertex: VertexSpec) -> Iterator[tuple[str, object]]:
     for kind in ("containers", "initContainers"):
         for number, container in enumerate(mappings_at(vertex.template, "spec", kind)):
             for word in ("requests", "limits"):
@@ -130,7 +132,7 @@ def _amounts(vertex: VertexSpec) -> Iterator[tuple[str, Any]]:
                     yield f"spec.{kind}[{number}].resources.{word}.{name}", amount
 
 
-def _node(document: Document, where: str, item: Mapping[str, Any]) -> NodeFact:
+def _node(document: Document, where: str, item: Mapping[str, object]) -> NodeFact:
     fact = node_fact(item)
     if not fact.name:
         raise document.wrong(_below(where, "metadata.name"), "metadata.name must be a string")
@@ -149,18 +151,21 @@ def _node(document: Document, where: str, item: Mapping[str, Any]) -> NodeFact:
     )
 
 
-def _quantity(document: Document, where: str, amount: Any, whose: str) -> None:
-    word = where.rpartition("[")[2].rpartition("].")[2] or where
-    try:
-        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-            raise ValueError
-        fine = quantity(amount) >= 0
-    except ValueError:
-        fine = False
-    if not fine:
+def _quantity(document: Document, where: str, amount: object, whose: str) -> None:
+    if not _is_quantity(amount):
+        word = where.rpartition("]")[2].lstrip(".")
         raise document.wrong(
             where, f"{whose}{word} must be a quantity such as 500m or 2Gi, not {amount!r}"
         )
+
+
+def _is_quantity(amount: object) -> bool:
+    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+        return False
+    try:
+        return quantity(amount) >= 0
+    except ValueError:
+        return False
 
 
 def _below(where: str, path: str) -> str:
