@@ -91,6 +91,30 @@ class MetricsSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CondenseSettings:
+    """How measurements become matrices."""
+
+    folder: str = "/var/lib/thalweg"
+    """Where the matrix store is kept. Lost, it is made anew; kept, it is history."""
+
+    engine: str = "numpy"
+    """What condenses: `numpy` or `spark`."""
+
+    interval_s: float = 15.0
+    """Pause between the starts of two runs; as often as a pass may act on what they find."""
+
+    timeout_s: float = 60.0
+    """A run that takes longer is ended."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if self.engine not in ("numpy", "spark"):
+            raise InvalidSettings(f"condense: engine must be numpy or spark; got {self.engine!r}")
+        if self.interval_s <= 0 or self.timeout_s <= 0:
+            raise InvalidSettings("condense: interval_s and timeout_s must be above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that the operator can be told."""
 
@@ -132,7 +156,10 @@ class Settings:
     metrics_sources: Mapping[str, MetricsSource] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    """Prometheus servers by the name that topologies use."""
+    """Prometheus servers by the name that topologies use; without any, nothing is measured."""
+
+    condense: CondenseSettings = field(default_factory=CondenseSettings)
+    """How measurements become matrices."""
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
