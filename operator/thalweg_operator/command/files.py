@@ -87,7 +87,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
             _refuse_twins(path, root)
             documents.append(Document(path=path, value=loader.construct_document(root), root=root))
     except yaml.YAMLError as error:
-        raise _not_yaml(path, error) from None
+        raise _not_yaml(path, text, error) from None
     except RecursionError:
         raise WrongFile(path, "is nested too deeply, or in itself", 1) from None
     found = tuple(document for document in documents if document.value is not None)
@@ -143,10 +143,12 @@ def _loader(text: str) -> yaml.SafeLoader:
     return loader
 
 
-def _not_yaml(path: Path, error: yaml.YAMLError) -> WrongFile:
+def _not_yaml(path: Path, text: str, error: yaml.YAMLError) -> WrongFile:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    line = mark.line + 1 if mark is not None else None
+    # What is missing at the end is told of the line after it; there is none.
+    last = max(1, len(text.splitlines()))
+    line = min(mark.line + 1, last) if mark is not None else last
     return WrongFile(path, f"is not YAML: {problem}", line)
 
 

@@ -156,21 +156,23 @@ def compare(  # noqa: PLR0913 -- each is an option of the command
 
 def _case(paths: tuple[Path | None, ...], seconds: tuple[float, ...]) -> "Case":
     from thalweg_operator.command.offline import Files, read_case
+    from thalweg_scheduling.model.errors import InvalidSnapshot
     from thalweg_scheduling.model.matrices import LatencyClasses
 
     topology, nodes, latency, rates, loads = paths
     if topology is None or nodes is None:
         raise typer.BadParameter("TOPOLOGY.yaml and --nodes are needed")
-    same_process_s, same_node_s, same_domain_s, cross_domain_s = seconds
-    return read_case(
-        Files(topology=topology, nodes=nodes, latency=latency, rates=rates, loads=loads),
-        LatencyClasses(
-            same_process_s=same_process_s,
-            same_node_s=same_node_s,
-            same_domain_s=same_domain_s,
-            cross_domain_s=cross_domain_s,
-        ),
-    )
+    files = Files(topology=topology, nodes=nodes, latency=latency, rates=rates, loads=loads)
+    try:
+        classes = LatencyClasses(
+            same_process_s=seconds[0],
+            same_node_s=seconds[1],
+            same_domain_s=seconds[2],
+            cross_domain_s=seconds[3],
+        )
+    except InvalidSnapshot as error:
+        raise typer.BadParameter(str(error)) from None
+    return read_case(files, classes)
 
 
 def _refuse_unknown(strategy: str | None) -> None:
