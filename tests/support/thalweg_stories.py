@@ -7,6 +7,7 @@ look between two turns, hold the operator still, or end it after any write.
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -171,6 +172,11 @@ class Story:
             count_write=lambda verb, resource: self.writes.append(f"{verb} {resource.plural}"),
         )
         return Loop(client=client, settings=self.settings, clock=SystemClock(), metrics=Metrics())
+
+    def restart(self, **settings: Any) -> None:
+        """End the operator and start another, with some settings changed."""
+        self.settings = replace(self.settings, **settings)
+        self.loop = self.operator()
 
     def close(self) -> None:
         """Let go of what the story held."""

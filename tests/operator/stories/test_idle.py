@@ -1,0 +1,73 @@
+"""With nothing to do the operator writes nothing: shown from the API server's audit log."""
+
+import pytest
+
+from thalweg_stories import Story, chain, vertex, word_count
+from thalweg_testbed import OPERATOR_USER, AuditLog, eventually
+
+pytestmark = pytest.mark.control_plane
+
+TURNS = 5
+
+
+def _mark(story: Story, name: str) -> AuditLog:
+    """The audit log up to a write of our own, which comes after all that was answered before."""
+    story.kubectl("create", "configmap", name)
+
+    def marked() -> AuditLog | None:
+        log = story.cluster.audit()
+        return log if any(record.name == name for record in log.of("configmaps")) else None
+
+    log = eventually(marked, what=f"the marker {name} in the audit log")
+    assert log is not None
+    return log
+
+
+def _idle_writes(story: Story) -> list[str]:
+    before = _mark(story, "before")
+    for _ in range(TURNS):
+        story.turn()
+    after = _mark(story, "after").since(before)
+    reads = [record for record in after.by(OPERATOR_USER) if not record.is_write]
+    assert len(reads) >= TURNS, "the operator did not even look"
+    return after.writes_by(OPERATOR_USER).lines()
+
+
+def test_a_running_topology(story: Story) -> None:
+    story.apply(word_count())
+    story.until_ready("word-count")
+    story.until_still()
+    assert _idle_writes(story) == []
+
+
+def test_a_topology_without_room(story: Story) -> None:
+    story.apply(chain("huge", vertex("work", 2, requests={"cpu": "100"})))
+    story.until(lambda: story.condition("huge", "Scheduled")[0] == "False", what="no room")
+    story.until_still()
+    assert _idle_writes(story) == []
+
+
+def test_an_invalid_topology(story: Story) -> None:
+    circle = word_count()
+    circle["spec"]["edges"].append({"from": "count", "to": "read"})
+    story.apply(circle)
+    story.until(lambda: story.condition("word-count", "Valid")[0] == "False", what="invalid")
+    story.until_still()
+    assert _idle_writes(story) == []
+
+
+def test_a_suspended_topology(story: Story) -> None:
+    rest = word_count()
+    rest["spec"]["suspend"] = True
+    story.apply(rest)
+    story.until(lambda: story.condition("word-count", "Ready")[1] == "Suspended", what="suspended")
+    story.until_still()
+    assert _idle_writes(story) == []
+
+
+def test_a_restarted_operator(story: Story) -> None:
+    story.apply(word_count())
+    story.until_ready("word-count")
+    story.until_still()
+    story.loop = story.operator()
+    assert _idle_writes(story) == []
