@@ -1,0 +1,43 @@
+{{- define "thalweg.name" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "thalweg.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "thalweg.labels" -}}
+{{ include "thalweg.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "thalweg.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "thalweg.name" .) -}}
+{{- end -}}
+
+{{- define "thalweg.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "thalweg.leaseName" -}}
+{{- dig "lease" "name" "thalweg" .Values.settings -}}
+{{- end -}}
+
+{{- define "thalweg.leaseNamespace" -}}
+{{- dig "lease" "namespace" "" .Values.settings | default .Release.Namespace -}}
+{{- end -}}
+
+{{- define "thalweg.port" -}}
+{{- dig "serving" "port" 8080 .Values.settings -}}
+{{- end -}}
