@@ -66,7 +66,7 @@ def _template_section(path: str, schema: Schema) -> Iterator[str]:
     yield from (
         "The API server refuses what breaks these rules:",
         "",
-        *(f"- {one}" for one in messages),
+        *(f"- {_plain(one)}" for one in messages),
         "",
     )
 
@@ -77,7 +77,7 @@ def _rules(schema: Schema) -> Iterator[str]:
         yield from (
             "The API server refuses what breaks these rules:",
             "",
-            *(f"- {one}" for one in messages),
+            *(f"- {_plain(one)}" for one in messages),
             "",
         )
 
