@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +120,34 @@ def read_loads(path: Path, snapshot: Snapshot) -> TaskLoad:
             if row.cells.get(column):
                 values[field][tasks.named(row, "task")] = _load(row, column)
     return TaskLoad(**values, true_rate_per_s=_true_rates(values), observed=_observed(values))
+
+
+def assumed_loads(snapshot: Snapshot, traffic: DependencyMatrix) -> TaskLoad:
+    """Loads of tasks that are as busy as they should be, for a prediction where none are known.
+
+    Nothing is decided by them: a task gets what it is sent, a source gets what it sends.
+    """
+    tasks = len(snapshot.tasks)
+    sent = np.zeros((tasks, len(snapshot.vertices)))
+    np.add.at(sent, (traffic.sources, snapshot.vertex_of[traffic.targets]), traffic.tuples_per_s)
+    got = np.bincount(traffic.targets, weights=traffic.tuples_per_s, minlength=tasks)
+    busy = np.full(tasks, snapshot.limits.scaling.target_utilization)
+    processed = np.where(got > 0, got, sent.max(axis=1, initial=0.0))
+    return replace(
+        TaskLoad.unknown(tasks),
+        busy_share=busy,
+        processed_per_s=processed,
+        true_rate_per_s=processed / busy,
+        cpu_cores=busy * np.minimum(1.0, _requested_cores(snapshot)),
+        observed=OBSERVED,
+    )
+
+
+def _requested_cores(snapshot: Snapshot) -> Floats:
+    if "cpu" not in snapshot.resources:
+        return np.ones(len(snapshot.tasks))
+    requested = snapshot.demand[:, snapshot.resources.index("cpu")]
+    return np.where(requested > 0, requested, 1.0)
 
 
 def _load(row: Row, column: str) -> float:

@@ -13,6 +13,7 @@ from thalweg_operator.api.topology import Processes, TopologySpec
 from thalweg_operator.command.inputs import Topology, read_nodes, read_topology
 from thalweg_operator.command.measured import (
     OBSERVED,
+    assumed_loads,
     read_latency,
     read_loads,
     read_rates,
@@ -28,10 +29,12 @@ from thalweg_scheduling.measure.objective import cross_domain_share
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.limits import Limits, ScalingLimits
 from thalweg_scheduling.model.matrices import LatencyClasses, NodeLatency
-from thalweg_scheduling.model.plan import Missing, Plan
+from thalweg_scheduling.model.plan import Missing, Plan, Prediction
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.proposal import processes_for
 from thalweg_scheduling.scale import decide_replicas, resized
+from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import STRATEGIES
 
 NOW_S = OBSERVED.at_s
@@ -70,6 +73,8 @@ class Answer:
     """Vertex to tasks, of all vertices."""
     cross_domain_share: float
     nodes_used: int
+    prediction: Prediction | None
+    """Absent where not every task has a node."""
     overloaded: tuple[str, ...]
     reasons: tuple[Reason, ...]
     missing: tuple[Missing, ...]
@@ -103,7 +108,10 @@ def read_case(files: Files, classes: LatencyClasses) -> Case:
             latency=NodeLatency(pairs_s=pairs_s, classes=classes, observed=OBSERVED),
             limits=_limits(snapshot.limits, topology.spec),
         ),
-        notes=_notes(silent_edges(snapshot, traffic) if traffic else None),
+        notes=(
+            *_notes(silent_edges(snapshot, traffic) if traffic else None),
+            *((_ASSUMED,) if files.rates and not files.loads else ()),
+        ),
     )
 
 
@@ -130,6 +138,7 @@ def answer(case: Case, strategy: str, *, seed: int, scale: bool) -> Answer:
         replicas=MappingProxyType({vertex.name: vertex.replicas for vertex in snapshot.vertices}),
         cross_domain_share=cross_domain_share(snapshot, node),
         nodes_used=len(set(plan.assignments.values())),
+        prediction=None if plan.missing else _prediction(snapshot, node),
         overloaded=tuple(snapshot.nodes[position] for position in over),
         reasons=(*case.notes, *scaling_reasons, *plan.reasons),
         missing=tuple(_explained(case, lack) for lack in plan.missing),
@@ -141,6 +150,12 @@ def _positions(snapshot: Snapshot, plan: Plan) -> Ints:
     position = {name: number for number, name in enumerate(snapshot.nodes)}
     where = [position.get(plan.assignments.get(task.name, ""), UNPLACED) for task in snapshot.tasks]
     return np.array(where, dtype=np.int64)
+
+
+def _prediction(snapshot: Snapshot, node: Ints) -> Prediction:
+    if snapshot.loads is None and snapshot.traffic is not None:
+        snapshot = replace(snapshot, loads=assumed_loads(snapshot, snapshot.traffic))
+    return predict(snapshot, node, processes_for(snapshot, node))
 
 
 def _limits(limits: Limits, spec: TopologySpec) -> Limits:
@@ -166,6 +181,12 @@ def _notes(silent: list[str] | None) -> tuple[Reason, ...]:
         Reason(code=ReasonCode.METRICS_PARTIAL, message=f"no rate is given for {edge}: 0 is taken")
         for edge in silent
     )
+
+
+_ASSUMED = Reason(
+    code=ReasonCode.METRICS_MISSING,
+    message="no loads are given: the prediction takes tasks to be as busy as they should be",
+)
 
 
 def _explained(case: Case, lack: Missing) -> Missing:

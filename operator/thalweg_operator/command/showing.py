@@ -29,7 +29,7 @@ def as_json(answer: Answer) -> dict[str, object]:
             for each in plan.weights
         ],
         "asleep": list(plan.asleep),
-        "predicted": _prediction(plan.prediction),
+        "predicted": _prediction(answer.prediction),
         "cross_domain_share": _known(answer.cross_domain_share),
         "nodes_used": answer.nodes_used,
         "missing": [asdict(lack) for lack in answer.missing],
@@ -50,11 +50,10 @@ def show_plan(console: Console, answer: Answer) -> None:
         table.add_row(answer.domain_of[node], node, " ".join(tasks))
     console.print(table)
     console.print()
-    for word, value in _facts(answer):
-        console.print(f"{word:<20} {value}", markup=False, highlight=False)
-    console.print()
-    for reason in answer.reasons:
-        console.print(f"{reason.code}: {reason.message}", markup=False, highlight=False)
+    lines = [f"{word:<20} {value}" for word, value in _facts(answer)]
+    lines += ["", *(f"{reason.code}: {reason.message}" for reason in answer.reasons)]
+    # The terminal wraps better than we do, and a pipe should not wrap at all.
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
 
 def show_comparison(console: Console, answers: Sequence[Answer]) -> None:
@@ -65,7 +64,7 @@ def show_comparison(console: Console, answers: Sequence[Answer]) -> None:
             each.plan.strategy,
             number(each.plan.objective),
             percent(each.cross_domain_share),
-            _latency(each.plan.prediction),
+            _latency(each.prediction),
             str(each.nodes_used),
             f"{len(each.overloaded)}" if not each.missing else f"{len(each.missing)} not placed",
             f"{each.planning_s:.3f}",
@@ -99,11 +98,11 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("nodes used", f"{answer.nodes_used} of {len(answer.domain_of)}"),
         ("replicas", " ".join(f"{name}={count}" for name, count in answer.replicas.items())),
         ("overloaded", " ".join(answer.overloaded) or "none"),
-        ("predicted latency", _latency(plan.prediction)),
+        ("predicted latency", _latency(answer.prediction)),
     ]
-    if plan.prediction is not None:
-        facts.append(("predicted throughput", f"{number(plan.prediction.throughput_per_s)}/s"))
-        facts.append(("busiest node", percent(plan.prediction.busiest_node)))
+    if answer.prediction is not None:
+        facts.append(("predicted throughput", f"{number(answer.prediction.throughput_per_s)}/s"))
+        facts.append(("busiest node", percent(answer.prediction.busiest_node)))
     if plan.asleep:
         facts.append(("may sleep", " ".join(plan.asleep)))
     return [*facts, ("planning", seconds(answer.planning_s))]

@@ -211,3 +211,33 @@ def test_the_topology_names_the_strategy(
     words = list(arguments(word_count))
     words[1] = topology
     assert thalweg(*words).json["strategy"] == "Even"
+
+
+def test_a_prediction_without_loads_says_what_it_assumes(
+    thalweg: Thalweg, word_count: Path
+) -> None:
+    plan = thalweg(*arguments(word_count)).json
+    assert plan["predicted"]["throughput_per_second"] == pytest.approx(3000)
+    assert 0 < plan["predicted"]["latency_seconds"] < 1
+    assert any("no loads are given" in reason["message"] for reason in plan["reasons"])
+
+
+def test_a_prediction_follows_the_loads(thalweg: Thalweg, word_count: Path, tmp_path: Path) -> None:
+    found = {}
+    for busy in (0.2, 0.9):
+        loads = tmp_path / "loads.csv"
+        loads.write_text(
+            "task,processed_per_second,busy_share\n"
+            f"read,1500,{busy}\nsplit,1000,{busy}\ncount,8000,{busy}\n"
+        )
+        plan = thalweg(*arguments(word_count, "--strategy", "Even", "--loads", loads)).json
+        found[busy] = plan["predicted"]["latency_seconds"]
+    assert found[0.2] < found[0.9]
+
+
+def test_without_rates_nothing_is_predicted_of_time(thalweg: Thalweg, word_count: Path) -> None:
+    run = thalweg(
+        "plan", word_count / "topology.yaml", "--nodes", word_count / "nodes.yaml", "-o", "json"
+    )
+    assert run.json["predicted"]["latency_seconds"] is None
+    assert run.json["predicted"]["nodes_used"] == len(set(run.json["assignments"].values()))
