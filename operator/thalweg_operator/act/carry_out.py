@@ -6,7 +6,7 @@ and makes no pod twice. Pods that make way are marked as retiring before the rou
 deleted a while after.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from thalweg_operator.act.manifests import Berth, Owner, PodOrder, pod_manifest
 from thalweg_operator.api.topology import TopologySpec, VertexSpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import NODES, PODS, STREAM_VERTICES, Object
-from thalweg_operator.errors import AlreadyExists, Conflict
+from thalweg_operator.errors import AlreadyExists, Conflict, NotFound, Refused
 from thalweg_operator.observe.facts import NodeFact, node_fact
 from thalweg_operator.observe.survey import Ending, Need, Why
 
@@ -65,38 +65,50 @@ def posts_for(
 
 
 def without_room_for_two(
-    needs: Iterable[Need], posts: Sequence[Post], *, disrupted: int
+    needs: Iterable[Need],
+    posts: Sequence[Post],
+    *,
+    disrupted: int,
+    fits_instead: Callable[[Need], bool] = lambda _: True,
 ) -> tuple[Ending, ...]:
     """Pods that leave before their successor is there, because both do not fit at once.
 
     Only for a changed template, one at a time, and only while every other task is served.
+    `fits_instead` tells whether the successor would fit where the pod is now: a template that asks
+    for more than there is must not cost the task its pod.
     """
-    posted = {post.need.task for post in posts}
-    stuck = [
-        need
-        for need in needs
-        if need.task not in posted and need.why is Why.CHANGED and need.replaces is not None
-    ]
-    if disrupted or not stuck:
+    if disrupted:
         return ()
-    pod = stuck[0].replaces
-    return (Ending(pod=pod, why=Why.NO_ROOM_FOR_TWO),) if pod is not None else ()
+    posted = {post.need.task for post in posts}
+    for need in needs:
+        if need.replaces is None or need.why is not Why.CHANGED or need.task in posted:
+            continue
+        if fits_instead(need):
+            return (Ending(pod=need.replaces, why=Why.NO_ROOM_FOR_TWO),)
+    return ()
 
 
 def make_pods(
     client: Client, vertex: Object, spec: VertexSpec, posts: Sequence[Post], *, sends: bool
-) -> tuple[Happening, ...]:
-    """Reserve incarnations, then make the pods."""
+) -> Iterator[Happening]:
+    """Reserve incarnations, then make the pods; yields what was done as it is done.
+
+    What the API server refuses is told, not raised: the rest of the topology has to be kept alive
+    all the same. The pods of a vertex differ in nothing that a quota or a policy looks at, so the
+    first refusal is the answer for all of them.
+    """
     if not posts:
-        return ()
-    first = _reserve_incarnations(client, vertex, len(posts))
+        return
+    try:
+        first = _reserve_incarnations(client, vertex, posts)
+    except (Conflict, NotFound):
+        return  # Scaled or deleted since it was read: the next turn sees that.
     owner = Owner(
         api_version=vertex["apiVersion"],
         kind=vertex["kind"],
         name=vertex["metadata"]["name"],
         uid=vertex["metadata"]["uid"],
     )
-    happenings = []
     for number, post in enumerate(posts):
         order = PodOrder(
             namespace=vertex["metadata"]["namespace"],
@@ -113,17 +125,22 @@ def make_pods(
             client.create(PODS, pod_manifest(order))
         except AlreadyExists:
             continue  # An earlier topology's pod of that name is still going: next turn.
-        happenings.append(_made(post))
-    return tuple(happenings)
+        except Refused as error:
+            yield _refused(order, error)
+            return
+        yield _made(post)
 
 
-def end_pods(client: Client, endings: Iterable[Ending]) -> tuple[Happening, ...]:
+def end_pods(client: Client, endings: Iterable[Ending]) -> Iterator[Happening]:
     """Delete pods exactly as they were seen: one that has changed since is looked at again."""
-    happenings = []
+    came_back: dict[str, bool] = {}
     for ending in endings:
         pod = ending.pod
-        if ending.why is Why.NODE_LOST and _has_come_back(client, pod.node):
-            continue
+        if ending.why is Why.NODE_LOST and pod.node is not None:
+            if pod.node not in came_back:
+                came_back[pod.node] = _has_come_back(client, pod.node)
+            if came_back[pod.node]:
+                continue
         try:
             client.delete(
                 PODS,
@@ -134,13 +151,11 @@ def end_pods(client: Client, endings: Iterable[Ending]) -> tuple[Happening, ...]
             )
         except Conflict:
             continue
-        happenings.append(_ended(ending))
-    return tuple(happenings)
+        yield _ended(ending, "is deleted")
 
 
-def retire_pods(client: Client, endings: Iterable[Ending], now_s: float) -> tuple[Happening, ...]:
+def retire_pods(client: Client, endings: Iterable[Ending], now_s: float) -> Iterator[Happening]:
     """Mark pods as retiring: they leave the routes, the budget and the scale at once."""
-    happenings = []
     patch: dict[str, Any] = {
         "metadata": {
             "labels": {naming.STATE: naming.RETIRING},
@@ -158,21 +173,21 @@ def retire_pods(client: Client, endings: Iterable[Ending], now_s: float) -> tupl
                 uid=pod.uid,
                 resource_version=pod.resource_version,
             )
-        except Conflict:
+        except (Conflict, NotFound):
             continue
-        happenings.append(_ended(ending))
-    return tuple(happenings)
+        yield _ended(ending, "retires")
 
 
-def _reserve_incarnations(client: Client, vertex: Object, count: int) -> int:
+def _reserve_incarnations(client: Client, vertex: Object, posts: Sequence[Post]) -> int:
     """Count up in the StreamVertex's status before any pod carries the numbers."""
     metadata = vertex["metadata"]
-    first = max(1, int((vertex.get("status") or {}).get("nextIncarnation") or 1))
+    counted = int((vertex.get("status") or {}).get("nextIncarnation") or 1)
+    first = max(1, counted, *(post.need.after + 1 for post in posts))
     written = client.merge(
         STREAM_VERTICES,
         metadata["namespace"],
         metadata["name"],
-        {"status": {"nextIncarnation": first + count}},
+        {"status": {"nextIncarnation": first + len(posts)}},
         subresource="status",
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
@@ -182,8 +197,8 @@ def _reserve_incarnations(client: Client, vertex: Object, count: int) -> int:
     return first
 
 
-def _has_come_back(client: Client, node: str | None) -> bool:
-    found = client.get(NODES, None, node or "")
+def _has_come_back(client: Client, node: str) -> bool:
+    found = client.get(NODES, None, node)
     return found is not None and node_fact(found).is_ready
 
 
@@ -196,17 +211,29 @@ def _made(post: Post) -> Happening:
         Why.DRAINING: f"{task} leaves its cordoned node and starts {where}",
         Why.STUCK: f"{task} could not be scheduled as planned and starts {where}",
         Why.NODE_LOST: f"{task} lost its node and starts {where}",
+        Why.FAILED: f"the pod of {task} failed; it starts again {where}",
     }
     message = words.get(post.need.why, f"{task} lost its pod and starts {where}")
     return Happening(task=task, why=post.need.why, message=message)
 
 
-def _ended(ending: Ending) -> Happening:
+def _refused(order: PodOrder, error: Refused) -> Happening:
+    """Without the pod's name, which is another one at each attempt: so the words stay the same."""
+    name = naming.pod_name(order.topology, order.task, order.incarnation)
+    words = str(error).replace(name, f"{order.topology}-{order.task.name}")
+    return Happening(
+        task=order.task.name,
+        why=Why.REFUSED,
+        message=f"no pod can be made for vertex {order.task.vertex}: {words}",
+    )
+
+
+def _ended(ending: Ending, verb: str) -> Happening:
     pod = ending.pod
     task = naming.task_of(pod.labels)
     failure = f" ({pod.failure})" if pod.failure else ""
     return Happening(
         task=task.name if task else pod.name,
         why=ending.why,
-        message=f"{pod.name} ends: {ending.why}{failure}",
+        message=f"{pod.name} {verb}: {ending.why}{failure}",
     )
