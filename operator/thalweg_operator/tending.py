@@ -36,6 +36,7 @@ from thalweg_operator.cluster.resources import (
     POD_DISRUPTION_BUDGETS,
     STREAM_VERTICES,
     Object,
+    Resource,
 )
 from thalweg_operator.deciding import Situation, domain_of, place_tasks
 from thalweg_operator.errors import OperatorError
@@ -105,7 +106,7 @@ class Tending:
     def _keep_vertices(self, spec: TopologySpec) -> dict[str, Object]:
         """Have a StreamVertex and a budget for each vertex, and none for others."""
         for name in sorted(set(self.facts.vertices) - {vertex.name for vertex in spec.vertices}):
-            self._end_vertex(self.facts.vertices[name])
+            self._end(STREAM_VERTICES, self.facts.vertices[name])
         kept = {}
         for vertex in spec.vertices:
             kept[vertex.name] = self._keep_vertex(vertex)
@@ -133,12 +134,13 @@ class Tending:
         # a `kubectl scale` that came in between is not undone.
         return self.client.replace(STREAM_VERTICES, {**found, "spec": manifest["spec"]})
 
-    def _end_vertex(self, vertex: Object) -> None:
-        metadata = vertex["metadata"]
+    def _end(self, resource: Resource, found: Object) -> None:
+        """Delete what the spec has no place for any more, and what it owns."""
+        metadata = found["metadata"]
         if metadata.get("deletionTimestamp"):
             return
         self.client.delete(
-            STREAM_VERTICES,
+            resource,
             metadata["namespace"],
             metadata["name"],
             uid=metadata["uid"],
@@ -234,8 +236,11 @@ class Tending:
                 for edge in spec.edges
                 if edge.source == vertex.name
             ]
+            stale = self.facts.config_maps.get(naming.routes_object(self.facts.name, vertex.name))
             if edges:
                 self._write_vertex_routes(vertices[vertex.name], vertex.name, edges)
+            elif stale is not None:
+                self._end(CONFIG_MAPS, stale)
 
     def _write_vertex_routes(self, vertex: Object, name: str, edges: list[RoutedEdge]) -> None:
         found = self.facts.config_maps.get(naming.routes_object(self.facts.name, name))
