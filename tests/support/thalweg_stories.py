@@ -349,7 +349,8 @@ class Story:
 class HandRunNode:
     """A Ready node that nobody simulates: its pods become ready when the story says so."""
 
-    def __init__(self, story: Story, name: str) -> None:
+    def __init__(self, story: Story, name: str, *, is_here: bool = True) -> None:
+        """Add the node; `is_here` says whether `Story.here` selects it."""
         self._story = story
         self.name = f"{story.namespace}-{name}"
         manifest: dict[str, Any] = node_manifest(
@@ -357,7 +358,7 @@ class HandRunNode:
             number=240,
             domain=self.name,
             capacity={"cpu": "4", "memory": "16Gi", "pods": "110"},
-            labels={STORY_LABEL: story.namespace},
+            labels={STORY_LABEL: story.namespace} if is_here else {},
         )
         del manifest["metadata"]["labels"][KWOK_LABEL]
         assert manifest["metadata"]["labels"][ZONE_LABEL] == self.name
