@@ -48,7 +48,7 @@ def small_instances() -> Iterator[Instance]:
     for name, query in CAPSYS.items():
         for nodes, domains in ((4, 2), (6, 2), (6, 3), (8, 4)):
             yield _on_equal_nodes(name, query, nodes, domains)
-    for seed in range(24):
+    for seed in range(28):
         yield _random(seed)
 
 
@@ -57,29 +57,45 @@ def _on_equal_nodes(name: str, query: Query, nodes: int, domains: int) -> Instan
     largest = max(stage.cpu_milli for stage in query.stages)
     each = max(round(1.25 * total / nodes), largest)
     cluster = Cluster(
-        cpu_milli=(each,) * nodes, domain_of=tuple(n * domains // nodes for n in range(nodes))
+        cpu_milli=_enough(query, np.full(nodes, float(each))),
+        domain_of=tuple(n * domains // nodes for n in range(nodes)),
     )
     return Instance(name=f"{name} {nodes}/{domains}", snapshot=snapshot_of(query, cluster))
 
 
 def _random(seed: int) -> Instance:
-    """Unlike nodes, uneven latencies, tight capacity."""
+    """Unlike nodes, uneven latencies, capacity tight or, for each fourth, ample."""
     rng = np.random.default_rng([seed, 20])
     query = _random_query(rng)
     nodes, domains = int(rng.integers(3, 7)), int(rng.integers(2, 4))
     total = sum(stage.tasks * stage.cpu_milli for stage in query.stages)
     shares = rng.choice([1.0, 2.0, 4.0], size=nodes)
-    slack = rng.choice([1.1, 1.2, 1.4])
+    slack = (1.1, 1.2, 1.4, 2.5)[seed % 4]
     largest = max(stage.cpu_milli for stage in query.stages)
     cpu = np.maximum(shares / shares.sum() * slack * total, largest)
     domain_of = np.arange(nodes) % domains
     kind = ("classes", "domains", "nodes")[seed % 3]
     cluster = Cluster(
-        cpu_milli=tuple(int(each) for each in cpu),
+        cpu_milli=_enough(query, cpu),
         domain_of=tuple(int(each) for each in domain_of),
         pairs_s=_uneven(rng, kind, domain_of),
     )
     return Instance(name=f"random {seed} ({kind})", snapshot=snapshot_of(query, cluster))
+
+
+def _enough(query: Query, cpu_milli: Floats) -> tuple[int, ...]:
+    """The same nodes, each a little larger until all tasks fit, the largest first."""
+    tasks = [stage.cpu_milli for stage in query.stages for _ in range(stage.tasks)]
+    while True:
+        left = np.floor(cpu_milli).astype(np.int64)
+        for task in sorted(tasks, reverse=True):
+            fitting = np.flatnonzero(left >= task)
+            if fitting.size == 0:
+                break
+            left[fitting[0]] -= task
+        else:
+            return tuple(int(each) for each in np.floor(cpu_milli))
+        cpu_milli = 1.03 * cpu_milli
 
 
 def _random_query(rng: np.random.Generator) -> Query:
