@@ -19,6 +19,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Strategy, processes_for
+from thalweg_scheduling.scale import Scaling, decide_replicas, resized
 from thalweg_scheduling.strategies import strategy_named
 
 
@@ -29,9 +30,13 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
     permits = snapshot.limits.permits
     if snapshot.unplaced.size:
         return _place_homeless(trusted, strategy, place, rng)
+    scaling = decide_replicas(snapshot, now_s=now_s) if permits.scale else Scaling()
+    if scaling.replicas:
+        return _scale(trusted, strategy, place, scaling=scaling, rng=rng)
+    plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
     if permits.move:
-        return _move(trusted, strategy, place, now_s=now_s, rng=rng)
-    return _nothing(snapshot, strategy, NOTHING_TO_DO)
+        plan = _move(trusted, strategy, place, now_s=now_s, rng=rng)
+    return replace(plan, reasons=(*plan.reasons, *scaling.reasons))
 
 
 def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]:
@@ -76,6 +81,29 @@ def _placing_reasons(
         reasons.append(Reason(code=code, message=f"{placed} of {len(snapshot.tasks)} tasks placed"))
     reasons.extend(Reason(code=ReasonCode.INFEASIBLE, message=lack.message) for lack in missing)
     return tuple(reasons)
+
+
+def _scale(
+    snapshot: Snapshot,
+    strategy: str,
+    place: Strategy,
+    *,
+    scaling: Scaling,
+    rng: np.random.Generator,
+) -> Plan:
+    """Ask for other numbers of tasks, and say beforehand if there is no room for them."""
+    grown = resized(snapshot, scaling.replicas)
+    trial = place(grown, movable=grown.placement == UNPLACED, rng=rng)
+    lacking = tuple(
+        Reason(code=ReasonCode.INFEASIBLE, message=lack.message) for lack in trial.missing
+    )
+    return Plan(
+        strategy=strategy,
+        assignments=assignments_of(snapshot, snapshot.placement),
+        replicas=scaling.replicas,
+        objective=objective(snapshot, snapshot.placement, snapshot.process),
+        reasons=(*scaling.reasons, *lacking),
+    )
 
 
 def _move(

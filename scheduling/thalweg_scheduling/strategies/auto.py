@@ -12,10 +12,11 @@ from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.plan import Missing
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.greedy import largest_first, place_greedily
+from thalweg_scheduling.place.large import place_large
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Proposal, Strategy, processes_for
 from thalweg_scheduling.place.room import Room
-from thalweg_scheduling.place.small import place_small
+from thalweg_scheduling.place.small import is_small, place_small
 from thalweg_scheduling.strategies.even import place_evenly
 from thalweg_scheduling.strategies.resource_aware import place_resource_aware
 
@@ -56,7 +57,10 @@ def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
     found = []
     if np.all(snapshot.placement != UNPLACED):
         found.append((STAYING, np.array(snapshot.placement)))
-    found.append((OWN, place_small(problem, rng)))
+    if is_small(problem):
+        found.append((OWN, place_small(problem, rng)))
+    else:
+        found += [(OWN, node) for node in place_large(problem, rng)]
     if len(movable) <= OTHERS_UP_TO_TASKS:
         found += [
             (name, place(snapshot, movable=movable, rng=rng).node) for name, place in OTHERS.items()
