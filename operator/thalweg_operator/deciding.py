@@ -1,22 +1,28 @@
 """From what was observed of one topology to a plan: the snapshot is built here, and only here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from thalweg_operator.api.topology import TopologySpec, VertexSpec
+from thalweg_operator.errors import OperatorError
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.eligibility import is_eligible
 from thalweg_operator.observe.facts import NodeFact, PodFact
 from thalweg_operator.observe.ledger import Ledger, node_of
 from thalweg_operator.observe.requests import requests_of
-from thalweg_operator.observe.survey import Survey
+from thalweg_operator.observe.survey import Need, Survey
 from thalweg_scheduling.decide import decide
+from thalweg_scheduling.model.errors import SchedulingError
 from thalweg_scheduling.model.graph import Edge, Vertex
 from thalweg_scheduling.model.limits import Limits, PlacementLimits
 from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+
+
+class Undecidable(OperatorError):
+    """The planner refuses what it was told: this topology's trouble, not that of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +43,27 @@ def place_tasks(situation: Situation) -> Plan:
     """Find a node for every task that needs a pod; the others stay where they are."""
     # Placement is decided again and again from the same facts: it must not depend on chance.
     rng = np.random.default_rng(0)
-    return decide(
-        build_snapshot(situation), situation.spec.strategy, now_s=situation.now_s, rng=rng
+    try:
+        return decide(
+            build_snapshot(situation), situation.spec.strategy, now_s=situation.now_s, rng=rng
+        )
+    except SchedulingError as error:
+        raise Undecidable(f"the planner cannot decide: {error}") from error
+
+
+def fits_instead(situation: Situation, need: Need) -> bool:
+    """Whether the new pod would fit where the one that it replaces is, once that has left."""
+    pod, label = need.replaces, situation.spec.placement.domain_label
+    node = None if pod is None else situation.nodes.get(pod.node or "")
+    vertex = next(one for one in situation.spec.vertices if one.name == need.task.vertex)
+    if pod is None or node is None:
+        return False
+    if not is_eligible(vertex.template["spec"], node, domain_label=label):
+        return False
+    return all(
+        amount <= _left(situation.ledger, node, resource, (pod,))
+        for resource, amount in _requests(vertex).items()
+        if amount > 0
     )
 
 
@@ -56,9 +81,11 @@ def build_snapshot(situation: Situation) -> Snapshot:
         for vertex in spec.vertices
         for index in range(situation.replicas[vertex.name])
     ]
-    requests = {vertex.name: requests_of(vertex.template["spec"]) for vertex in spec.vertices}
+    requests = {vertex.name: _requests(vertex) for vertex in spec.vertices}
     resources = tuple(sorted({key for asked in requests.values() for key in asked}))
     holders = _holders(situation, tasks)
+    # A pod that stays takes what it asked for when it was made, whatever the template says now.
+    asked = [holders[t].requests if t in holders else requests[t.vertex] for t in tasks]
     return Snapshot(
         topology=situation.name,
         vertices=tuple(
@@ -73,7 +100,7 @@ def build_snapshot(situation: Situation) -> Snapshot:
         ),
         resources=resources,
         demand=_table(
-            [[requests[t.vertex].get(r, 0.0) for r in resources] for t in tasks], len(resources)
+            [[amounts.get(name, 0.0) for name in resources] for amounts in asked], len(resources)
         ),
         capacity=_capacity(situation, nodes, resources, holders),
         eligible=_eligible(spec, nodes, tasks),
@@ -114,13 +141,23 @@ def _capacity(
         on_node.setdefault(node_of(pod) or "", []).append(pod)
     rows = [
         [
-            node.allocatable.get(resource, 0.0)
-            - situation.ledger.reserved(node.name, resource, on_node.get(node.name, ()))
+            _left(situation.ledger, node, resource, on_node.get(node.name, ()))
             for resource in resources
         ]
         for node in nodes
     ]
     return _table(rows, len(resources))
+
+
+def _left(ledger: Ledger, node: NodeFact, resource: str, apart_from: Iterable[PodFact]) -> float:
+    """What a node has left of a resource; of one that it does not know, nothing."""
+    return node.allocatable.get(resource, 0.0) - ledger.reserved(node.name, resource, apart_from)
+
+
+def _requests(vertex: VertexSpec) -> dict[str, float]:
+    """What a pod of the template asks for; the API server will refuse what is below nothing."""
+    asked = requests_of(vertex.template["spec"])
+    return {resource: max(0.0, amount) for resource, amount in asked.items()}
 
 
 def _eligible(

@@ -29,10 +29,10 @@ class Verdict:
 def judge(facts: TopologyFacts, offer: Offer = OFFER) -> Verdict:
     """Look at the present spec; where it is wrong, fall back to the last valid one."""
     generation = int(facts.topology["metadata"].get("generation") or 0)
-    spec, reason, message = _read(facts.topology["spec"], offer)
+    spec, reason, message = _read(facts.topology.get("spec") or {}, offer)
     if spec is not None:
         return Verdict(spec=spec, judgement=Judgement(generation=generation, in_force=generation))
-    before = _last_valid(facts, offer)
+    before = _last_valid(facts, offer, generation)
     if before is None:
         judgement = Judgement(generation=generation, in_force=None, reason=reason, message=message)
         return Verdict(spec=None, judgement=judgement)
@@ -57,13 +57,17 @@ def _read(spec: Mapping[str, Any], offer: Offer) -> tuple[TopologySpec | None, s
     return parsed, "", ""
 
 
-def _last_valid(facts: TopologyFacts, offer: Offer) -> tuple[TopologySpec, int] | None:
-    """The remembered spec, if nobody has spoilt it."""
+def _last_valid(
+    facts: TopologyFacts, offer: Offer, present: int
+) -> tuple[TopologySpec, int] | None:
+    """The remembered spec, if nobody has spoilt it: it is readable, valid and of an earlier day."""
     kept = facts.config_maps.get(naming.last_valid_object(facts.name))
     data = (kept or {}).get("data") or {}
     try:
         spec, generation = json.loads(data[SPEC_KEY]), int(data[GENERATION_KEY])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
+        return None
+    if not 0 < generation < present:
         return None
     parsed, _, _ = _read(spec, offer)
     return None if parsed is None else (parsed, generation)

@@ -8,14 +8,16 @@ def agrees(wanted: Any, found: Any) -> bool:  # noqa: ANN401
     """Whether everything that is wanted stands in what was found, which may hold more.
 
     Fields that others set, and defaults that the server filled in, are not ours to judge. Lists
-    are: they must be as long as ours.
+    are: they must be as long as ours. An empty value agrees with none: the server drops many.
 
     >>> agrees({"a": 1}, {"a": 1, "b": 2}), agrees({"a": [1]}, {"a": [1, 2]})
     (True, False)
     """
+    if found is None:
+        return wanted is None or wanted in ({}, [], ())
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
-            key in found and agrees(value, found[key]) for key, value in wanted.items()
+            agrees(value, found.get(key)) for key, value in wanted.items()
         )
     if isinstance(wanted, list | tuple):
         return (

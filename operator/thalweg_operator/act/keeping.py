@@ -13,12 +13,17 @@ from thalweg_operator.observe.world import controller_uid
 def keep(
     client: Client, resource: Resource, wanted: Mapping[str, Any], found: Object | None
 ) -> Object:
-    """Have the object as wanted, by server-side apply where it exists and differs."""
-    if found is None:
-        return create_owned(client, resource, wanted)
-    if agrees(wanted, found):
-        return found
-    return client.apply(resource, wanted, uid=found["metadata"]["uid"])
+    """Have the object as wanted, by server-side apply where it exists and differs.
+
+    Conflict if it has changed since it was found: whoever applies late applies nothing.
+    """
+    there = found if found is not None else create_owned(client, resource, wanted)
+    if agrees(wanted, there):
+        return there
+    metadata = there["metadata"]
+    return client.apply(
+        resource, wanted, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+    )
 
 
 def create_owned(client: Client, resource: Resource, wanted: Mapping[str, Any]) -> Object:

@@ -108,18 +108,29 @@ def _labels(order: PodOrder) -> dict[str, str]:
 def _node_affinity(spec: Mapping[str, Any], order: PodOrder) -> dict[str, Any]:
     """The user's own node affinity, narrowed to the berth.
 
-    Terms are alternatives, so the berth goes into every one of them.
+    Terms are alternatives, so the berth goes into every one of them; but an empty term matches no
+    node, and must not begin to.
     """
     own = deepcopy(((spec.get("affinity") or {}).get("nodeAffinity")) or {})
-    required = own.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    terms = required.get("nodeSelectorTerms") or [{}]
-    for term in terms:
-        term["matchExpressions"] = [*(term.get("matchExpressions") or []), _in_domain(order.berth)]
-        if order.berth.node is not None:
-            name = {"key": "metadata.name", "operator": "In", "values": [order.berth.node]}
-            term["matchFields"] = [*(term.get("matchFields") or []), name]
+    required = own.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is None:
+        terms = [_narrowed({}, order.berth)]
+    else:
+        terms = [
+            _narrowed(term, order.berth) if any(term.values()) else term
+            for term in required.get("nodeSelectorTerms") or ()
+        ]
     own["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     return own
+
+
+def _narrowed(term: Mapping[str, Any], berth: Berth) -> dict[str, Any]:
+    made = dict(term)
+    made["matchExpressions"] = [*(term.get("matchExpressions") or []), _in_domain(berth)]
+    if berth.node is not None:
+        name = {"key": "metadata.name", "operator": "In", "values": [berth.node]}
+        made["matchFields"] = [*(term.get("matchFields") or []), name]
+    return made
 
 
 def _in_domain(berth: Berth) -> dict[str, Any]:
@@ -129,21 +140,28 @@ def _in_domain(berth: Berth) -> dict[str, Any]:
 
 
 def _equip(spec: dict[str, Any], order: PodOrder) -> None:
-    """Tell the first container who it is, and where its routes are."""
+    """Tell the first container who it is, and where its routes are.
+
+    The CRD refuses the names that are used here; where one slips through, ours wins. Our variables
+    come first, so that the user's own can refer to them.
+    """
     worker = spec["containers"][0]
     worker.setdefault("name", "worker")
-    worker["env"] = [*(worker.get("env") or []), *_environment(order)]
+    worker["env"] = _joined(_environment(order), worker.get("env"), key="name")
     if not order.sends:
         return
     routes = {"name": naming.routes_object(order.topology, order.task.vertex), "optional": True}
-    spec["volumes"] = [
-        *(spec.get("volumes") or []),
-        {"name": _ROUTES_VOLUME, "configMap": routes},
-    ]
-    worker["volumeMounts"] = [
-        *(worker.get("volumeMounts") or []),
-        {"name": _ROUTES_VOLUME, "mountPath": ROUTES_DIRECTORY, "readOnly": True},
-    ]
+    volume = {"name": _ROUTES_VOLUME, "configMap": routes}
+    mount = {"name": _ROUTES_VOLUME, "mountPath": ROUTES_DIRECTORY, "readOnly": True}
+    spec["volumes"] = _joined([volume], spec.get("volumes"), key="name")
+    worker["volumeMounts"] = _joined([mount], worker.get("volumeMounts"), key="mountPath")
+
+
+def _joined(
+    ours: list[dict[str, Any]], theirs: list[dict[str, Any]] | None, *, key: str
+) -> list[dict[str, Any]]:
+    taken = {one[key] for one in ours}
+    return [*ours, *(one for one in theirs or () if one.get(key) not in taken)]
 
 
 def _environment(order: PodOrder) -> list[dict[str, Any]]:

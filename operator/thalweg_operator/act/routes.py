@@ -59,8 +59,8 @@ def routes_document(
     version = 1
     if before is not None:
         old = _parsed(before)
-        seen = old.pop("version", 0)
-        version = int(seen) if old == content else int(seen) + 1
+        seen = _version(old.pop("version", 0))
+        version = seen if old == content and seen > 0 else seen + 1
     return json.dumps({"version": version, **content}, separators=(",", ":"))
 
 
@@ -105,10 +105,15 @@ def _task(edge: RoutedEdge, receiver: Receiver) -> dict[str, Any]:
     return task
 
 
+def _version(found: object) -> int:
+    """The version of a document; 0 for one that is no version."""
+    return found if type(found) is int and found > 0 else 0
+
+
 def _parsed(text: str) -> dict[str, Any]:
     """A document that somebody spoilt counts as version 0, so it is written anew."""
     try:
         found = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

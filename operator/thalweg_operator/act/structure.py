@@ -45,12 +45,16 @@ def clamped(replicas: int, vertex: VertexSpec) -> int:
 
 
 def budget_manifest(namespace: str, owner: Owner, topology: str, vertex: str) -> dict[str, Any]:
-    """One pod of a vertex at a time may be evicted by others."""
+    """One pod of a vertex at a time may be evicted by others, and any that does not serve anyway.
+
+    Without the latter a task that cannot start would keep its node from ever being drained.
+    """
     metadata = _metadata(namespace, naming.vertex_object(topology, vertex), owner, vertex, topology)
     return {
         "metadata": metadata,
         "spec": {
             "maxUnavailable": 1,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
             "selector": {"matchLabels": naming.active_selector(topology, vertex)},
         },
     }

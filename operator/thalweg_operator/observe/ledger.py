@@ -17,11 +17,11 @@ class Ledger:
             if node is not None:
                 self.reserve(node, pod.requests)
 
-    def reserve(self, node: str, requests: Mapping[str, float], *, sign: int = 1) -> None:
-        """Enter a pod; with sign -1, strike one out."""
+    def reserve(self, node: str, requests: Mapping[str, float]) -> None:
+        """Enter a pod that is on its way to a node."""
         entry = self._reserved.setdefault(node, {})
         for resource, amount in requests.items():
-            entry[resource] = entry.get(resource, 0.0) + sign * amount
+            entry[resource] = entry.get(resource, 0.0) + amount
 
     def reserved(self, node: str, resource: str, apart_from: Iterable[PodFact] = ()) -> float:
         """What is taken on a node, not counting some pods that are known to be there."""

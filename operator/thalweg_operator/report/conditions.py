@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_MESSAGE_LIMIT = 1024
+_MESSAGE_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +24,16 @@ def merged_conditions(
     generation: int,
     at: str,
 ) -> list[dict[str, Any]]:
-    """The list for the status. A condition that did not turn keeps the time of its last turn."""
-    earlier = {condition.get("type"): condition for condition in before}
-    return [
-        _entry(condition, earlier.get(condition.kind), generation=generation, at=at)
+    """The list for the status: ours as they are now, then those that we say nothing about.
+
+    A condition that did not turn keeps the time of its last turn.
+    """
+    earlier = {str(condition.get("type")): dict(condition) for condition in before}
+    ours = [
+        _entry(condition, earlier.pop(condition.kind, None), generation=generation, at=at)
         for condition in now
     ]
+    return [*ours, *earlier.values()]
 
 
 def _entry(
@@ -43,7 +47,19 @@ def _entry(
         "type": condition.kind,
         "status": status,
         "reason": condition.reason,
-        "message": condition.message[:_MESSAGE_LIMIT],
+        "message": shortened(condition.message, _MESSAGE_BYTES),
         "observedGeneration": generation,
         "lastTransitionTime": turned_at,
     }
+
+
+def shortened(text: str, most_bytes: int) -> str:
+    """The text, cut off with an ellipsis where it is too long: the server counts bytes.
+
+    >>> shortened("a → b", 99), shortened("a → bcdef", 8)
+    ('a → b', 'a → …')
+    """
+    encoded = text.encode()
+    if len(encoded) <= most_bytes:
+        return text
+    return encoded[: most_bytes - len("…".encode())].decode(errors="ignore") + "…"

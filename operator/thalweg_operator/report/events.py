@@ -5,19 +5,24 @@ from datetime import UTC, datetime
 from typing import Any
 
 from thalweg_operator.act.carry_out import Happening
+from thalweg_operator.observe.survey import Why
+from thalweg_operator.report.conditions import shortened
 
-_NOTE_LIMIT = 1024
+_NOTE_BYTES = 1024
+_INSTANCE_CHARACTERS = 128
 _NAMED_AT_MOST = 5
-_WARNINGS = frozenset({"Lost", "NodeLost", "Failed", "Unschedulable", "NoRoomForTwo"})
+_WARNINGS = frozenset(
+    {Why.LOST, Why.NODE_LOST, Why.FAILED, Why.STUCK, Why.NO_ROOM_FOR_TWO, Why.REFUSED}
+)
 
 
 def events_for(
     topology: Mapping[str, Any], happenings: Iterable[Happening], *, now_s: float, reporter: str
 ) -> list[dict[str, Any]]:
     """The events to post about a topology."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[Why, list[str]] = {}
     for happening in happenings:
-        by_reason.setdefault(str(happening.why), []).append(happening.message)
+        by_reason.setdefault(happening.why, []).append(happening.message)
     return [
         _event(topology, reason, _note(messages), now_s=now_s, reporter=reporter)
         for reason, messages in by_reason.items()
@@ -27,11 +32,11 @@ def events_for(
 def _note(messages: list[str]) -> str:
     more = len(messages) - _NAMED_AT_MOST
     text = "; ".join(messages[:_NAMED_AT_MOST]) + (f"; and {more} more" if more > 0 else "")
-    return text[:_NOTE_LIMIT]
+    return shortened(text, _NOTE_BYTES)
 
 
 def _event(
-    topology: Mapping[str, Any], reason: str, note: str, *, now_s: float, reporter: str
+    topology: Mapping[str, Any], reason: Why, note: str, *, now_s: float, reporter: str
 ) -> dict[str, Any]:
     metadata = topology["metadata"]
     return {
@@ -41,9 +46,9 @@ def _event(
         },
         "eventTime": datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "reportingController": "thalweg.dev/operator",
-        "reportingInstance": reporter,
+        "reportingInstance": reporter[:_INSTANCE_CHARACTERS],
         "action": "Reconcile",
-        "reason": reason,
+        "reason": str(reason),
         "note": note,
         "type": "Warning" if reason in _WARNINGS else "Normal",
         "regarding": {

@@ -3,6 +3,7 @@
 import logging
 import socket
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from thalweg_operator.act.agreeing import agrees
@@ -15,10 +16,18 @@ from thalweg_operator.cluster.resources import (
     Object,
     Resource,
 )
-from thalweg_operator.errors import ApiError, Conflict, NotFound
+from thalweg_operator.errors import ApiError, Conflict, NotFound, Refused
+from thalweg_operator.observe.survey import Why
 from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.report.conditions import merged_conditions
 from thalweg_operator.report.events import events_for
-from thalweg_operator.report.status import Outcome, topology_status, vertex_status
+from thalweg_operator.report.status import (
+    Outcome,
+    timestamp,
+    topology_status,
+    unknown_since,
+    vertex_status,
+)
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +48,8 @@ class Publisher:
         happenings: Iterable[Happening],
     ) -> tuple[int, int]:
         """Write what differs; returns the desired and the ready tasks."""
+        told = tuple(happenings)
+        outcome = _with_refusals(outcome, told)
         for wanted in outcome.wanted:
             vertex = facts.vertices.get(wanted.vertex)
             found = outcome.surveys.get(wanted.vertex)
@@ -49,7 +60,10 @@ class Publisher:
         before = facts.topology.get("status") or {}
         status = _topology_status(before, outcome, world.now_s)
         self._write(STREAM_TOPOLOGIES, facts.topology, status)
-        self._tell(facts.topology, happenings, world.now_s)
+        if not _is_news(before, status):
+            # A pod is refused at every turn; one event is enough.
+            told = tuple(happening for happening in told if happening.why is not Why.REFUSED)
+        self._tell(facts.topology, told, world.now_s)
         tasks = status.get("tasks") or before.get("tasks") or {}
         return int(tasks.get("desired") or 0), int(tasks.get("ready") or 0)
 
@@ -65,10 +79,14 @@ class Publisher:
                 {"status": status},
                 subresource="status",
                 uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
             )
         except (Conflict, NotFound):
-            # Gone or made anew since it was read; the next turn sees that.
+            # Gone, changed or made anew since it was read; the next turn sees that.
             log.info("the status of %s %s was not written", resource.kind, metadata["name"])
+        except Refused as error:
+            # What is wrong with one topology must not keep the others from their turn.
+            log.warning("the status of %s %s: %s", resource.kind, metadata["name"], error)
 
     def _tell(
         self, topology: Mapping[str, Any], happenings: Iterable[Happening], now_s: float
@@ -82,10 +100,31 @@ class Publisher:
 
 
 def _topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -> dict[str, Any]:
-    """Of a turn that failed half-way only the trouble is told; the rest stays as it was."""
-    status = topology_status(before, outcome, now_s)
-    if not outcome.trouble:
-        return status
-    fresh = {condition["type"]: condition for condition in status["conditions"]}
-    kept = [c for c in before.get("conditions") or () if c.get("type") != "Degraded"]
-    return {"conditions": [*kept, fresh["Degraded"]]}
+    """Of a turn that failed before it saw the tasks only that is told; the rest stays as it was."""
+    if not outcome.trouble or outcome.wanted:
+        return topology_status(before, outcome, now_s)
+    conditions = merged_conditions(
+        before.get("conditions") or (),
+        unknown_since(outcome.trouble),
+        generation=outcome.judgement.generation,
+        at=timestamp(now_s),
+    )
+    return {"conditions": conditions}
+
+
+def _with_refusals(outcome: Outcome, happenings: Iterable[Happening]) -> Outcome:
+    """Pods that the API server does not take are trouble, though all else went on."""
+    refused = [happening.message for happening in happenings if happening.why is Why.REFUSED]
+    if not refused:
+        return outcome
+    return replace(outcome, trouble="; ".join(filter(None, (outcome.trouble, *refused))))
+
+
+def _is_news(before: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    """Whether what is wrong is not what was wrong before."""
+
+    def said(of: Mapping[str, Any]) -> list[str]:
+        conditions = of.get("conditions") or ()
+        return [one["message"] for one in conditions if one.get("type") == "Degraded"]
+
+    return said(before) != said(status)

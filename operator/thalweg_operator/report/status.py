@@ -10,9 +10,10 @@ from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import PodFact
 from thalweg_operator.observe.ledger import node_of
 from thalweg_operator.observe.survey import Survey, Wanted
-from thalweg_operator.report.conditions import Condition, merged_conditions
+from thalweg_operator.report.conditions import Condition, merged_conditions, shortened
 
 _DECISIONS_KEPT = 10
+_MESSAGE_BYTES = 1024
 _NAMED_AT_MOST = 3
 
 
@@ -85,7 +86,7 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
         latest = {
             "at": at,
             "reason": outcome.decision.reason,
-            "message": outcome.decision.message[:1024],
+            "message": shortened(outcome.decision.message, _MESSAGE_BYTES),
         }
         status["lastDecision"] = latest
         status["decisions"] = [latest, *(before.get("decisions") or ())][:_DECISIONS_KEPT]
@@ -103,18 +104,21 @@ def conditions_of(outcome: Outcome, ready: int, desired: int) -> tuple[Condition
             reason=judgement.reason,
             message=judgement.message,
         ),
-        Condition(
-            kind="Scheduled",
-            status=not outcome.missing,
-            reason="Infeasible" if outcome.missing else "Fits",
-            message=_first(outcome.missing) or "every task has room on a node",
-        ),
+        _scheduled(outcome),
         Condition(
             kind="Degraded",
             status=bool(outcome.trouble),
             reason="TurnFailed" if outcome.trouble else "AsExpected",
             message=outcome.trouble or "the last turn did all that it meant to do",
         ),
+    )
+
+
+def unknown_since(trouble: str) -> tuple[Condition, ...]:
+    """What can be said after a turn that failed before it saw the tasks: that nobody knows."""
+    return (
+        Condition(kind="Ready", status=None, reason="TurnFailed", message=trouble),
+        Condition(kind="Degraded", status=True, reason="TurnFailed", message=trouble),
     )
 
 
@@ -131,7 +135,9 @@ def vertex_status(
         "updatedReplicas": sum(_hash(pod) == wanted.template_hash for _, pod in holders),
         "selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items())),
         "templateHash": wanted.template_hash,
-        "tasks": [_task_line(task, pod, domains) for task, pod in holders],
+        "tasks": [
+            _task_line(task, survey.serving.get(task, pod), domains) for task, pod in holders
+        ],
     }
 
 
@@ -140,31 +146,53 @@ def _ready(outcome: Outcome, ready: int, desired: int) -> Condition:
         return Condition(kind="Ready", status=status, reason=reason, message=message)
 
     if outcome.judgement.in_force is None:
-        return say("Invalid", f"nothing runs: {outcome.judgement.message}")
+        return say("Invalid", f"there is no valid spec to carry out: {outcome.judgement.message}")
     if outcome.suspended:
-        left = sum(len(survey.serving) for survey in outcome.surveys.values())
-        return say("Suspended", f"suspended; {left} pods are still leaving")
+        left = sum(survey.leaving for survey in outcome.surveys.values())
+        return say(
+            "Suspended", f"suspended; {left} pods are still leaving" if left else "suspended"
+        )
     if ready < desired:
-        waiting = [task for survey in outcome.surveys.values() for task in _unserved(survey)]
+        waiting = [line for survey in outcome.surveys.values() for line in _waiting(survey)]
         return say("TasksNotReady", f"{ready} of {desired} tasks are ready{_named(waiting)}")
     return say("AllTasksReady", f"all {desired} tasks are ready", status=True)
 
 
-def _unserved(survey: Survey) -> list[str]:
-    return [
-        f"{task.name} ({pod.failure})" if pod.failure else task.name
+def _scheduled(outcome: Outcome) -> Condition:
+    def say(reason: str, message: str, *, status: bool | None = False) -> Condition:
+        return Condition(kind="Scheduled", status=status, reason=reason, message=message)
+
+    if outcome.judgement.in_force is None:
+        return say("Invalid", "there is no valid spec to find room for", status=None)
+    if outcome.missing:
+        return say("Infeasible", _first(outcome.missing))
+    refused = [
+        task.name
+        for survey in outcome.surveys.values()
         for task, pod in sorted(survey.holders.items())
-        if task not in survey.serving
+        if pod.is_unschedulable
+    ]
+    if refused:
+        return say("Unschedulable", f"kube-scheduler finds no node for {_listed(refused)}")
+    return say("Fits", "every task has room on a node", status=True)
+
+
+def _waiting(survey: Survey) -> list[str]:
+    """The tasks that nobody serves, each with what is wrong with its pod."""
+    failures = {task: pod.failure for task, pod in survey.holders.items()}
+    return [
+        f"{task.name} ({failures[task]})" if failures.get(task) else task.name
+        for task in survey.waiting
     ]
 
 
 def _named(waiting: Sequence[str]) -> str:
-    if not waiting:
-        return ""
-    more = len(waiting) - _NAMED_AT_MOST
-    return f"; waiting for {', '.join(waiting[:_NAMED_AT_MOST])}" + (
-        f" and {more} more" if more > 0 else ""
-    )
+    return f"; waiting for {_listed(waiting)}" if waiting else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED_AT_MOST
+    return ", ".join(names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def _first(sentences: Sequence[str]) -> str:
@@ -176,7 +204,7 @@ def _first(sentences: Sequence[str]) -> str:
 def _vertex_line(wanted: Wanted, outcome: Outcome) -> dict[str, Any]:
     survey = outcome.surveys.get(wanted.vertex)
     serving = survey.serving if survey else {}
-    domains = {outcome.domains.get(pod.node or "", "") for pod in serving.values()}
+    domains = {outcome.domains.get(pod.node or "", "") for pod in serving.values()} - {""}
     return {
         "name": wanted.vertex,
         "desired": wanted.replicas,
