@@ -90,7 +90,6 @@ KINDS = (
             ("Min", "integer", ".spec.min"),
             ("Max", "integer", ".spec.max"),
             ("+Updated", "integer", ".status.updatedReplicas"),
-            ("+Autoscaler", "string", ".status.autoscaler"),
             _AGE,
         ),
     ),

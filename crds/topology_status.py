@@ -6,6 +6,7 @@ _MOST_TASKS = 65_536
 _CONDITIONS = (
     "Ready",
     "Valid",
+    "Scheduled",
     "MetricsAvailable",
     "ScalingLimited",
     "PlacementOptimal",

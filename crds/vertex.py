@@ -5,7 +5,6 @@ from crds.schema import (
     Schema,
     conditions,
     many,
-    moment,
     record,
     rule,
     text,
@@ -93,12 +92,6 @@ def _status() -> Schema:
                 least=0,
                 most=2**53,
             ),
-            "routesVersion": whole(
-                "Version of the routes that this vertex's tasks were given.", least=0, most=2**53
-            ),
-            "autoscaler": text(
-                "The HorizontalPodAutoscaler that sets the replicas, where there is one."
-            ),
             "tasks": many(
                 "The tasks and the pods they have.",
                 _task(),
@@ -114,25 +107,12 @@ def _task() -> Schema:
         "One task.",
         {
             "index": whole("The task's number in the vertex.", least=0, most=MAX_REPLICAS - 1),
-            "incarnation": _incarnation("The number of the pod that is the task now."),
+            "incarnation": whole(
+                "The number of the pod that is the task now.", least=0, most=2**53
+            ),
             "node": text("The node that the plan gave it."),
             "domain": text("The domain of that node.", max_length=63),
             "templateHash": text("Hash of the template that its pod was made of.", max_length=63),
-            "move": record(
-                "The successor, while the task is on the move.",
-                {
-                    "incarnation": _incarnation("The number of the new pod."),
-                    "node": text("The node it goes to."),
-                    "domain": text("The domain of that node.", max_length=63),
-                    "templateHash": text("Hash of its template.", max_length=63),
-                    "since": moment("When the move began."),
-                },
-                required=("incarnation",),
-            ),
         },
         required=("index", "incarnation"),
     )
-
-
-def _incarnation(description: str) -> Schema:
-    return whole(description, least=0, most=2**53)
