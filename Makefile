@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := operator scheduling spark runtime testbed bench tests
+SOURCES := operator scheduling spark runtime testbed bench crds tests
 .DEFAULT_GOAL := help
 export PYTHONDONTWRITEBYTECODE =
 

@@ -1,0 +1,165 @@
+"""The one door to Prometheus: prometheus-api-client with time-outs, retries and limits."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import requests
+from prometheus_api_client import PrometheusConnect
+from prometheus_api_client.exceptions import PrometheusApiClientException
+from requests.adapters import HTTPAdapter
+from urllib3.util.retry import Retry
+
+from thalweg_spark.condense.series import Series, clean_series
+from thalweg_spark.errors import InvalidInput, SourceUnavailable
+
+_CONNECT_S = 3.05
+_RETRIES = 3
+_CHUNK_S = 3600.0
+_LABEL_LIMIT = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A Prometheus and how to reach it."""
+
+    url: str
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    client_certificate: tuple[Path, Path] | None = None
+    basic: tuple[str, str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """For Thanos and Mimir: the tenant."""
+    timeout_s: float = 20.0
+    most_series: int = 200_000
+    most_bytes: int = 256 * 2**20
+
+
+class Prometheus:
+    """Reads raw samples. Answers are checked: a partial one is remembered in `warnings`."""
+
+    def __init__(self, source: Source) -> None:
+        """Prepare a session; nothing is sent yet."""
+        if not source.url.startswith(("http://", "https://")):
+            raise InvalidInput(f"a source must be http:// or https://; got {source.url!r}")
+        self._source = source
+        self._session = _CheckedSession(source)
+        self._connection = PrometheusConnect(
+            url=source.url.rstrip("/"),
+            headers=_headers(source),
+            auth=source.basic,
+            session=self._session,
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the server said about answers that may not be whole."""
+        return tuple(dict.fromkeys(self._session.warnings))
+
+    def samples(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
+        """All raw samples of the series that a selector names, within the window before `at_s`."""
+        found: dict[str, tuple[dict[str, str], list[tuple[float, float]]]] = {}
+        for chunk_s, end_s in _chunks(window_s, at_s):
+            for item in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
+                labels = _labels(item)
+                key = json.dumps(labels, sort_keys=True)
+                samples = found.setdefault(key, (labels, []))[1]
+                samples.extend((float(at), _number(value)) for at, value in item["values"])
+            if len(found) > self._source.most_series:
+                raise SourceUnavailable(
+                    f"{selector} has more than {self._source.most_series} series; narrow the preset"
+                )
+        cleaned = (clean_series(labels, samples) for labels, samples in found.values())
+        return [series for series in cleaned if series is not None]
+
+    def _ask(self, query: str, at_s: float) -> list[dict[str, Any]]:
+        moment = datetime.fromtimestamp(at_s, UTC)
+        try:
+            result = self._connection.custom_query(
+                query,
+                params={"time": f"{moment.timestamp():.3f}"},
+                timeout=(_CONNECT_S, self._source.timeout_s),
+            )
+        except (requests.RequestException, PrometheusApiClientException) as error:
+            raise SourceUnavailable(f"{query}: {error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceUnavailable(f"{query}: the answer cannot be read: {error}") from error
+        if not isinstance(result, list) or not all("values" in item for item in result):
+            raise SourceUnavailable(f"{query}: the answer is not a list of series")
+        return result
+
+
+class _CheckedSession(requests.Session):
+    """Sees every answer before the client library drops its warnings."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.warnings: list[str] = []
+        self._most_bytes = source.most_bytes
+        self._token_file = source.token_file
+        retry = Retry(
+            total=_RETRIES,
+            backoff_factor=0.3,
+            backoff_jitter=0.3,
+            status_forcelist=(408, 429, 500, 502, 503, 504),
+            allowed_methods=("GET",),
+            raise_on_status=False,
+        )
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, HTTPAdapter(max_retries=retry))
+        if source.ca_file is not None:
+            self.verify = str(source.ca_file)
+        if source.client_certificate is not None:
+            certificate, key = source.client_certificate
+            self.cert = (str(certificate), str(key))
+
+    def request(self, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
+        """Send it; refuse an answer that is too large before it is parsed."""
+        if self._token_file is not None:
+            kwargs["headers"] = {
+                **(kwargs.get("headers") or {}),
+                "Authorization": f"Bearer {self._token_file.read_text().strip()}",
+            }
+        kwargs["stream"] = True
+        response = super().request(*args, **kwargs)
+        body = bytearray()
+        for piece in response.iter_content(2**16):
+            body += piece
+            if len(body) > self._most_bytes:
+                response.close()
+                raise requests.RequestException(f"the answer is larger than {self._most_bytes} B")
+        response._content = bytes(body)  # noqa: SLF001
+        if response.status_code == requests.codes.ok:
+            self.warnings += [str(text) for text in response.json().get("warnings") or ()]
+        return response
+
+
+def _headers(source: Source) -> dict[str, str]:
+    return {"User-Agent": "thalweg", **source.headers}
+
+
+def _chunks(window_s: float, at_s: float) -> Iterator[tuple[float, float]]:
+    """Pieces of the window, oldest first: (length, end)."""
+    begin = at_s - window_s
+    while begin < at_s:
+        length = min(_CHUNK_S, at_s - begin)
+        begin += length
+        yield length, begin
+
+
+def _labels(item: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        str(name): str(value)[:_LABEL_LIMIT]
+        for name, value in item["metric"].items()
+        if name != "__name__"
+    }
+
+
+def _number(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return float("nan")

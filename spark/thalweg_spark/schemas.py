@@ -1,0 +1,69 @@
+"""The tables of the matrix store: names, columns, and what is text among them.
+
+The operator reads these; change them only together with SCHEMA_VERSION and the golden store.
+"""
+
+SCHEMA_VERSION = 1
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "dependency": (
+        "namespace",
+        "topology",
+        "source_task",
+        "target_task",
+        "tuples_per_s",
+        "bytes_per_s",
+        "samples",
+    ),
+    "task_load": (
+        "namespace",
+        "topology",
+        "vertex",
+        "task",
+        "cpu_cores",
+        "memory_bytes",
+        "busy_share",
+        "backpressured_share",
+        "wait_s",
+        "processed_per_s",
+        "true_rate_per_s",
+        "queue_tuples",
+        "samples",
+    ),
+    "node_latency": ("source_node", "target_node", "latency_s", "samples"),
+    "node_capacity": ("node", "cpu_used_cores", "memory_used_bytes", "samples"),
+    "tuple_latency": (
+        "namespace",
+        "topology",
+        "p50_s",
+        "p99_s",
+        "complete_p50_s",
+        "throughput_per_s",
+        "samples",
+    ),
+    "coverage": (
+        "matrix",
+        "namespace",
+        "topology",
+        "window_s",
+        "observed_at_s",
+        "samples",
+        "coverage",
+    ),
+}
+
+TEXT = frozenset(
+    {
+        "namespace",
+        "topology",
+        "vertex",
+        "task",
+        "source_task",
+        "target_task",
+        "source_node",
+        "target_node",
+        "node",
+        "matrix",
+    }
+)
+WHOLE = frozenset({"samples"})
