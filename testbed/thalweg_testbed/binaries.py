@@ -22,7 +22,24 @@ from pathlib import Path
 from thalweg_testbed.errors import BuildFailed
 from thalweg_testbed.processes import Process
 
-__all__ = ["PROGRAMS", "Program", "build_key", "cache_directory", "find_binaries", "print_progress"]
+__all__ = [
+    "COREDNS",
+    "KIND",
+    "KUBERNETES_VERSION",
+    "LATENCY",
+    "NODE_PROGRAMS",
+    "PAUSE",
+    "PROGRAMS",
+    "RUNC_FRONT",
+    "SERVERS",
+    "Program",
+    "Report",
+    "build_key",
+    "cache_directory",
+    "find_binaries",
+    "module_directory",
+    "print_progress",
+]
 
 Report = Callable[[str], None]
 
@@ -51,6 +68,21 @@ PROGRAMS = (
     ),
     Program(name="kwok", module="kwok", package="sigs.k8s.io/kwok/cmd/kwok"),
 )
+"""What the control-plane bed needs."""
+
+SERVERS = tuple(p for p in PROGRAMS if p.module == "kubernetes")
+NODE_PROGRAMS = tuple(
+    Program(name=name, module="nodes", package=f"k8s.io/kubernetes/cmd/{name}")
+    for name in ("kubeadm", "kubelet", "kube-proxy")
+)
+COREDNS = Program(name="coredns", module="coredns", package=".")
+KIND = Program(name="kind", module="kind", package="sigs.k8s.io/kind")
+LATENCY = Program(name="latency", module="latency", package=".")
+PAUSE = Program(name="pause", module="pause", package=".")
+RUNC_FRONT = Program(name="runc-front", module="runcfront", package=".")
+"""What the kind bed needs, each where it is needed; see thalweg_testbed.kind."""
+
+_KUBERNETES_MODULES = {"kubernetes", "nodes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +111,14 @@ def find_binaries(
     go: str = "go",
     modules: Path = _GO_DIRECTORY,
     report: Report = print_progress,
+    assets: bool = True,
 ) -> Mapping[str, Path]:
-    """Return the path of every program, building what is missing."""
-    found = {name: path for name, path in _assets().items() if name in {p.name for p in programs}}
+    """Return the path of every program, building what is missing.
+
+    With `assets` false, what KUBEBUILDER_ASSETS has does not count: a node image is one release.
+    """
+    lent = _assets() if assets else {}
+    found = {name: path for name, path in lent.items() if name in {p.name for p in programs}}
     wanted = [program for program in programs if program.name not in found]
     directory = (cache or cache_directory()) / "bin"
     toolchains = {m: _toolchain(go, modules / m) for m in {p.module for p in wanted}}
@@ -100,6 +137,23 @@ def find_binaries(
     return found | {program.name: path for program, path in targets.items()}
 
 
+def module_directory(module: str, dependency: str) -> Path:
+    """Return where Go keeps the source of a dependency of one of our modules."""
+    command = ["go", "list", "-m", "-f", "{{.Dir}}", dependency]
+    environment = {**os.environ, **_ENVIRONMENT, "GOFLAGS": "-mod=mod"}
+    done = subprocess.run(
+        command,
+        cwd=_GO_DIRECTORY / module,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode or not done.stdout.strip():
+        raise BuildFailed(f"no source of {dependency}: {done.stderr.strip()}")
+    return Path(done.stdout.strip())
+
+
 def build_key(module: Path, toolchain: Toolchain) -> str:
     """Hash what decides the result of building in `module`; changes exactly when that does."""
     digest = hashlib.sha256()
@@ -115,7 +169,7 @@ def build_key(module: Path, toolchain: Toolchain) -> str:
 def _linker_flags(module: str) -> str:
     """Kubernetes programs tell their version by variables that its own build sets; so must ours."""
     flags = ["-s", "-w"]
-    if module == "kubernetes":
+    if module in _KUBERNETES_MODULES:
         major, minor, _ = KUBERNETES_VERSION.split(".")
         values = {
             "gitVersion": f"v{KUBERNETES_VERSION}",

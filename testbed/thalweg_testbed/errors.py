@@ -4,7 +4,9 @@ BedError
 ├── BuildFailed       the programs could not be built: read the last lines, or install Go
 ├── ProcessDied       a server ended by itself: its log's last lines are in the message
 ├── NotInTime         something did not come about before the deadline
-├── CommandFailed     kubectl refused; carries what it printed
+├── CommandFailed     kubectl, docker or another program refused; carries what it printed
+├── NotPossible       this machine lacks something: the message says what to install or change
+├── WrongLatency      what was measured between two domains is not what was asked for
 └── NotOurs           the cluster is borrowed: it has no servers or nodes of ours to play with
 """
 
@@ -14,7 +16,9 @@ __all__ = [
     "CommandFailed",
     "NotInTime",
     "NotOurs",
+    "NotPossible",
     "ProcessDied",
+    "WrongLatency",
 ]
 
 
@@ -35,7 +39,15 @@ class NotInTime(BedError, AssertionError):
 
 
 class CommandFailed(BedError):
-    """A kubectl call ended with an error."""
+    """A program that the bed called ended with an error."""
+
+
+class NotPossible(BedError):
+    """What was asked cannot be done on this machine, and the bed may not or cannot change that."""
+
+
+class WrongLatency(BedError):
+    """The network does not do what it was told to do."""
 
 
 class NotOurs(BedError):

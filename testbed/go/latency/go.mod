@@ -1,0 +1,3 @@
+module thalweg.dev/testbed/latency
+
+go 1.25.0

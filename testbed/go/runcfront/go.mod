@@ -1,0 +1,3 @@
+module thalweg.dev/testbed/runcfront
+
+go 1.25.0

@@ -1,0 +1,53 @@
+"""Which Docker to use: the user's own if it runs, else ours, which is started if need be."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from thalweg_testbed.binaries import Report, cache_directory, print_progress
+from thalweg_testbed.docker.daemon import Daemon
+from thalweg_testbed.docker.engine import Engine
+from thalweg_testbed.docker.host import read_host
+
+__all__ = ["use_engine"]
+
+
+@contextmanager
+def use_engine(*, cache: Path | None = None, report: Report = print_progress) -> Iterator[Engine]:
+    """Give a Docker that answers; one of our own ends when its last user and container are gone."""
+    home = cache or cache_directory()
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "docker.users").open("w") as users:
+        # Shared by all users: whoever can have it alone is the last one.
+        fcntl.flock(users, fcntl.LOCK_SH)
+        daemon = Daemon(home)
+        engine = _find(daemon, report)
+        try:
+            yield engine
+        finally:
+            if engine.is_ours and _is_last(users) and daemon.is_up() and not engine.containers():
+                daemon.stop()
+
+
+def _find(daemon: Daemon, report: Report) -> Engine:
+    own = Engine()
+    if own.answers():
+        return own
+    if daemon.is_up():
+        return daemon.engine
+    host = read_host()
+    daemon.prepare(host, report)
+    # Where systemd runs, installing the package has started the system's own.
+    if own.answers():
+        return own
+    return daemon.start(host, report)
+
+
+def _is_last(users: TextIO) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

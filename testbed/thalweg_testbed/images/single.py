@@ -1,0 +1,51 @@
+"""Images of one directory, imported into Docker as one layer."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from thalweg_testbed.commands import call
+from thalweg_testbed.docker.engine import Engine
+from thalweg_testbed.errors import CommandFailed
+
+__all__ = ["copy_with_libraries", "import_directory", "place"]
+
+_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def import_directory(
+    engine: Engine, name: str, directory: Path, *, changes: Sequence[str] = ()
+) -> None:
+    """Make an image of a directory's content, with Dockerfile instructions for its settings."""
+    words = [word for one in (f"ENV {_PATH}", *changes) for word in ("--change", one)]
+    engine.pipe_into(["tar", "-C", directory, "-c", "."], "import", *words, "-", name)
+
+
+def place(source: Path, target: Path) -> None:
+    """Put a program where it belongs."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+    target.chmod(0o755)
+
+
+def copy_with_libraries(root: Path, target: Path, programs: Sequence[str]) -> None:
+    """Copy programs out of a root file system, with the libraries and the loader that they need."""
+    for program in programs:
+        copy = target / program
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / program, copy)
+        for library in _libraries(root, f"/{program}"):
+            inside = target / library.lstrip("/")
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            # The target of a link in a root file system lies in it, not where the link says.
+            source = call(["chroot", root, "readlink", "-f", library]).strip()
+            shutil.copy(root / source.lstrip("/"), inside)
+
+
+def _libraries(root: Path, program: str) -> list[str]:
+    try:
+        answer = call(["chroot", root, "ldd", program])
+    except CommandFailed:
+        return []  # a static program
+    words = (word for line in answer.splitlines() for word in line.split())
+    return [word for word in words if word.startswith("/")]
