@@ -104,7 +104,7 @@ def build_snapshot(situation: Situation) -> Snapshot:
         ),
         capacity=_capacity(situation, nodes, resources, holders),
         eligible=_eligible(spec, nodes, tasks),
-        placement=_placement(tasks, nodes, holders),
+        placement=_placement(tasks, nodes, holders, _targets(situation)),
         limits=_limits(spec),
     )
 
@@ -118,14 +118,25 @@ def _holders(situation: Situation, tasks: Sequence[TaskKey]) -> dict[TaskKey, Po
     return {task: held[task] for task in tasks if task in held and task not in needing}
 
 
+def _targets(situation: Situation) -> dict[TaskKey, str]:
+    """The nodes that a running plan has already given to tasks that it moves."""
+    return {
+        need.task: need.target
+        for survey in situation.surveys.values()
+        for need in survey.needs
+        if need.target is not None and need.target in situation.nodes
+    }
+
+
 def _placement(
-    tasks: Sequence[TaskKey], nodes: Sequence[NodeFact], holders: Mapping[TaskKey, PodFact]
+    tasks: Sequence[TaskKey],
+    nodes: Sequence[NodeFact],
+    holders: Mapping[TaskKey, PodFact],
+    targets: Mapping[TaskKey, str],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     position = {node.name: number for number, node in enumerate(nodes)}
-    where = [
-        position.get(node_of(holders[task]) or "", UNPLACED) if task in holders else UNPLACED
-        for task in tasks
-    ]
+    held = {task: node_of(pod) or "" for task, pod in holders.items()} | dict(targets)
+    where = [position.get(held.get(task, ""), UNPLACED) for task in tasks]
     return np.array(where, dtype=np.int64)
 
 

@@ -9,6 +9,8 @@ import logging
 from thalweg_operator.clock import Clock
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.errors import NotLeader, OperatorError
+from thalweg_operator.judging import Verdict, judge
+from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.world import TopologyFacts, World, observe
 from thalweg_operator.report.metrics import Metrics
@@ -31,23 +33,33 @@ class Loop:
         self._clock = clock
         self._metrics = metrics
         self._publisher = Publisher(client)
+        self._measuring = Measuring(settings, clock)
 
     def turn(self) -> None:
         """Bring every topology one turn closer to what its spec says."""
         with self._metrics.stage("observe"):
             world = observe(self._client, self._settings.namespaces, self._clock.now_s())
+        # Owner references take away all that a topology owns once it is deleted.
+        living = [one for one in world.topologies if not one.is_deleting]
+        judged = [(facts, judge(facts)) for facts in living]
+        with self._metrics.stage("measure"):
+            self._measuring.look(world, judged)
         ledger = Ledger(world.pods)
         desired = ready = 0
-        for facts in world.topologies:
-            if facts.topology["metadata"].get("deletionTimestamp"):
-                continue  # Owner references take away all that it owns.
-            tasks = self._tend(world, facts, ledger)
+        for facts, verdict in judged:
+            tasks = self._tend(world, facts, verdict, ledger)
             desired, ready = desired + tasks[0], ready + tasks[1]
         self._metrics.topologies.set(len(world.topologies))
         self._metrics.tasks_desired.set(desired)
         self._metrics.tasks_ready.set(ready)
 
-    def _tend(self, world: World, facts: TopologyFacts, ledger: Ledger) -> tuple[int, int]:
+    def close(self) -> None:
+        """End what the loop has started."""
+        self._measuring.close()
+
+    def _tend(
+        self, world: World, facts: TopologyFacts, verdict: Verdict, ledger: Ledger
+    ) -> tuple[int, int]:
         """One topology. Its trouble is its own: the others get their turn all the same."""
         tending = Tending(
             client=self._client,
@@ -55,7 +67,9 @@ class Loop:
             metrics=self._metrics,
             world=world,
             facts=facts,
+            verdict=verdict,
             ledger=ledger,
+            measuring=self._measuring,
         )
         try:
             outcome = tending.tend()

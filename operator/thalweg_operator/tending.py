@@ -1,6 +1,6 @@
 """One topology's turn: judge its spec, keep what it owns, place what has no pod, write routes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thalweg_operator import naming
@@ -15,6 +15,7 @@ from thalweg_operator.act.carry_out import (
 )
 from thalweg_operator.act.keeping import create_owned, keep
 from thalweg_operator.act.manifests import Owner, template_hash
+from thalweg_operator.act.progress import Progress
 from thalweg_operator.act.routes import (
     RoutedEdge,
     receiver_of,
@@ -30,6 +31,8 @@ from thalweg_operator.act.structure import (
     vertex_manifest,
 )
 from thalweg_operator.api.topology import Binding, EdgeSpec, TopologySpec, VertexSpec
+from thalweg_operator.bettering import Bettering
+from thalweg_operator.changing import Changing
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import (
     CONFIG_MAPS,
@@ -40,7 +43,8 @@ from thalweg_operator.cluster.resources import (
 )
 from thalweg_operator.deciding import Situation, domain_of, place_tasks
 from thalweg_operator.errors import OperatorError
-from thalweg_operator.judging import Verdict, judge
+from thalweg_operator.judging import Verdict
+from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.requests import requests_of
 from thalweg_operator.observe.survey import Patience, Survey, Wanted, survey
@@ -60,34 +64,70 @@ class Tending:
     metrics: Metrics
     world: World
     facts: TopologyFacts
+    verdict: Verdict
     ledger: Ledger
+    measuring: Measuring
     happenings: list[Happening] = field(default_factory=list)
     """What was done, also if the turn fails half-way."""
 
     def tend(self) -> Outcome:
         """Bring the topology one turn closer to what its spec says."""
-        verdict = judge(self.facts)
-        if verdict.spec is None:
+        verdict, spec = self.verdict, self.verdict.spec
+        if spec is None:
             return Outcome(judgement=verdict.judgement, surveys={}, domains={})
-        spec = verdict.spec
         with self.metrics.stage("act"):
             self._remember(verdict)
             vertices = self._keep_vertices(spec)
-        wanted = {vertex.name: self._wanted(spec, vertex, vertices) for vertex in spec.vertices}
+            changing = self._changing(spec)
+            progress = changing.resume(_replicas(vertices))
+        wanted = {
+            vertex.name: self._wanted(spec, vertex, vertices, progress) for vertex in spec.vertices
+        }
         surveys = {name: self._survey(spec, wish) for name, wish in wanted.items()}
+        situation = self._situation(spec, wanted, surveys)
         with self.metrics.stage("decide"):
-            plan = self._place(spec, wanted, surveys)
+            plan = place_tasks(situation)
         with self.metrics.stage("act"):
             self._carry_out(spec, vertices, surveys, plan)
             self._write_routes(spec, vertices, wanted, surveys)
-        return Outcome(
+            lapsed = changing.go_on(progress, vertices)
+        outcome = Outcome(
             judgement=verdict.judgement,
             wanted=tuple(wanted.values()),
             surveys=surveys,
             domains=self._domains(spec),
             missing=tuple(lack.message for lack in plan.missing),
             suspended=spec.suspend,
-            decision=_decision(plan),
+            decision=_decision(plan) or lapsed,
+            running_plan=changing.running.name if changing.running else "",
+        )
+        return self._better(outcome, situation, changing)
+
+    def _better(self, outcome: Outcome, situation: Situation, changing: Changing) -> Outcome:
+        """Look at what was measured, and propose what could be better once all stands still."""
+        bettering = Bettering(
+            facts=self.facts, reading=self.measuring.reading(situation.spec), situation=situation
+        )
+        improvement = None
+        if changing.running is None and bettering.is_at_rest(outcome):
+            with self.metrics.stage("decide"):
+                improvement = bettering.improve(changing.states)
+        with self.metrics.stage("act"):
+            decided = changing.propose(improvement, situation.replicas) if improvement else None
+        return replace(
+            outcome,
+            decision=decided or outcome.decision,
+            further=bettering.conditions(improvement),
+            measured=bettering.figures(),
+        )
+
+    def _changing(self, spec: TopologySpec) -> Changing:
+        return Changing(
+            client=self.client,
+            world=self.world,
+            facts=self.facts,
+            spec=spec,
+            refused_after_s=self.settings.unschedulable_after_s,
         )
 
     def _remember(self, verdict: Verdict) -> None:
@@ -148,12 +188,17 @@ class Tending:
         )
 
     def _wanted(
-        self, spec: TopologySpec, vertex: VertexSpec, vertices: dict[str, Object]
+        self,
+        spec: TopologySpec,
+        vertex: VertexSpec,
+        vertices: dict[str, Object],
+        progress: Progress,
     ) -> Wanted:
         return Wanted(
             vertex=vertex.name,
             replicas=0 if spec.suspend else int(vertices[vertex.name]["spec"]["replicas"]),
             template_hash=template_hash(vertex.template, sends=_sends(spec, vertex.name)),
+            targets={t: node for t, node in progress.targets.items() if t.vertex == vertex.name},
         )
 
     def _survey(self, spec: TopologySpec, wanted: Wanted) -> Survey:
@@ -166,19 +211,17 @@ class Tending:
         )
         return survey(wanted, self.facts.pods, self.world.nodes, patience, self.world.now_s)
 
-    def _place(
+    def _situation(
         self, spec: TopologySpec, wanted: dict[str, Wanted], surveys: dict[str, Survey]
-    ) -> Plan:
-        return place_tasks(
-            Situation(
-                name=f"{self.facts.namespace}/{self.facts.name}",
-                spec=spec,
-                replicas={name: wish.replicas for name, wish in wanted.items()},
-                surveys=surveys,
-                nodes=self.world.nodes,
-                ledger=self.ledger,
-                now_s=self.world.now_s,
-            )
+    ) -> Situation:
+        return Situation(
+            name=f"{self.facts.namespace}/{self.facts.name}",
+            spec=spec,
+            replicas={name: wish.replicas for name, wish in wanted.items()},
+            surveys=surveys,
+            nodes=self.world.nodes,
+            ledger=self.ledger,
+            now_s=self.world.now_s,
         )
 
     def _carry_out(
@@ -265,6 +308,10 @@ def failed(facts: TopologyFacts, error: OperatorError) -> Outcome:
     before = (facts.topology.get("status") or {}).get("lastValidGeneration")
     judgement = Judgement(generation=generation, in_force=before)
     return Outcome(judgement=judgement, surveys={}, domains={}, trouble=str(error))
+
+
+def _replicas(vertices: dict[str, Object]) -> dict[str, int]:
+    return {name: int(vertex["spec"]["replicas"]) for name, vertex in vertices.items()}
 
 
 def _sends(spec: TopologySpec, vertex: str) -> bool:

@@ -54,7 +54,7 @@ def posts_for(
     label = spec.placement.domain_label
     posts = []
     for need in needs:
-        node = assigned.get(need.task.name)
+        node = need.target or assigned.get(need.task.name)
         if node is not None and need.pinned:
             domain = nodes[node].labels.get(label, "")
             berth = Berth(domain_label=label, domain=domain, node=node if binds_node else None)
@@ -211,6 +211,7 @@ def _made(post: Post) -> Happening:
         Why.DRAINING: f"{task} leaves its cordoned node and starts {where}",
         Why.STUCK: f"{task} could not be scheduled as planned and starts {where}",
         Why.NODE_LOST: f"{task} lost its node and starts {where}",
+        Why.MOVING: f"{task} moves and starts {where}",
         Why.FAILED: f"the pod of {task} failed; it starts again {where}",
     }
     message = words.get(post.need.why, f"{task} lost its pod and starts {where}")

@@ -30,17 +30,23 @@ class Progress:
 
 
 def progress_of(
-    state: PlanState, replicas: Mapping[str, int], pods: Iterable[PodFact], budget: int
+    state: PlanState,
+    replicas: Mapping[str, int],
+    pods: Sequence[PodFact],
+    budget: int,
+    *,
+    refused_before_s: float = -1.0,
 ) -> Progress:
     """Compare the plan with what is there.
 
     Steps are taken in the plan's order, at most `budget` moves at a time: a later move may need
-    the room that an earlier one leaves.
+    the room that an earlier one leaves. A pod that kube-scheduler has refused since before
+    `refused_before_s` ends the plan: what it was made for is no longer so.
     """
     scales = [step for step in state.steps if step.task is None]
     moves = [step for step in state.steps if step.task is not None]
     to_scale = tuple(step for step in scales if replicas.get(step.vertex) == int(step.source))
-    strange = _scaled_by_others(scales, replicas)
+    strange = _scaled_by_others(scales, replicas) or _refused(moves, pods, refused_before_s)
     living = _newest(pods)
     open_moves = [step for step in moves if not _is_done(step, living, replicas)]
     targets = {} if to_scale or strange else _under_way(open_moves, living, budget)
@@ -68,6 +74,17 @@ def _scaled_by_others(scales: Sequence[Step], replicas: Mapping[str, int]) -> st
         now = replicas.get(step.vertex)
         if now not in (int(step.source), int(step.target)):
             return f"{step.vertex} has {now} tasks now, neither {step.source} nor {step.target}"
+    return ""
+
+
+def _refused(moves: Sequence[Step], pods: Iterable[PodFact], before_s: float) -> str:
+    targets = {(step.task, step.target) for step in moves}
+    for pod in pods:
+        task, since_s = naming.task_of(pod.labels), pod.unschedulable_since_s
+        if task is None or since_s is None or since_s > before_s:
+            continue
+        if (task.name, node_of(pod)) in targets:
+            return f"kube-scheduler refuses {task.name} on {node_of(pod)}"
     return ""
 
 

@@ -11,12 +11,13 @@ aside to look into it. Its task gets another.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from thalweg_operator import naming
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import NodeFact, PodFact
+from thalweg_operator.observe.ledger import node_of
 
 _OVER = ("Failed", "Succeeded")
 
@@ -35,6 +36,7 @@ class Why(StrEnum):
     SUPERSEDED = "Superseded"
     NO_ROOM_FOR_TWO = "NoRoomForTwo"
     REFUSED = "Refused"
+    MOVING = "Moved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,8 @@ class Wanted:
     vertex: str
     replicas: int
     template_hash: str
+    targets: Mapping[TaskKey, str] = field(default_factory=dict)
+    """The tasks that a running plan moves now, and the nodes they go to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,8 @@ class Need:
     why: Why
     replaces: PodFact | None = None
     """The pod that serves until the new one is ready."""
+    target: str | None = None
+    """The node that a running plan moves the task to."""
     pinned: bool = True
     """Whether the plan's node binds it; not after kube-scheduler refused that node."""
     after: int = 0
@@ -170,7 +176,15 @@ class _Look:
         node = self.nodes.get(pod.node) if pod.node else None
         # A node that is being deleted still runs its pods: Karpenter drains it first.
         is_left = node is not None and (node.is_cordoned or node.is_deleting)
-        return Why.DRAINING if is_left else None
+        if is_left:
+            return Why.DRAINING
+        target = self.target_of(pod)
+        return Why.MOVING if target is not None and node_of(pod) not in (None, target) else None
+
+    def target_of(self, pod: PodFact) -> str | None:
+        """Where a running plan moves the pod's task."""
+        task = naming.task_of(pod.labels)
+        return None if task is None else self.wanted.targets.get(task)
 
     def has_lost_its_plan(self, pod: PodFact) -> bool:
         """Whether the node that an unbound pod was planned for cannot take it any more."""
@@ -286,9 +300,12 @@ def _among_living(
             in_flight=server is not None and server is not newest,
         )
     # A roll that was taken back, or a move that cannot be made: what serves is right again.
-    is_settled = server is not None and look.why_replaced(server, server) is None
+    is_settled = server is not None and look.why_replaced(server, server) in _settled_by(why)
     pinned = why is not Why.STUCK or not look.is_plan_refused(newest)
-    need = Need(task=task, why=why, replaces=server, pinned=pinned, after=look.latest)
+    target = look.target_of(newest) if why is Why.MOVING else None
+    need = Need(
+        task=task, why=why, replaces=server, target=target, pinned=pinned, after=look.latest
+    )
     parting = _parting(living, why, but=server)
     return _Found(
         task=task,
@@ -297,6 +314,11 @@ def _among_living(
         holder=server,
         server=server,
     )
+
+
+def _settled_by(why: Why) -> tuple[Why | None, ...]:
+    """What may be said of a serving pod that is kept: a move that cannot be made is no reason."""
+    return (None, Why.MOVING) if why is Why.STUCK else (None,)
 
 
 def _within_budget(found: Sequence[_Found], surge: int) -> tuple[Need, ...]:

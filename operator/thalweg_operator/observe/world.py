@@ -4,17 +4,19 @@ The loop never acts on a watch's cache: deletions can be lost there. Watches onl
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg_operator import naming
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import (
     CONFIG_MAPS,
+    HORIZONTAL_POD_AUTOSCALERS,
     LEASES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    STREAM_PLANS,
     STREAM_TOPOLOGIES,
     STREAM_VERTICES,
     Object,
@@ -38,6 +40,10 @@ class TopologyFacts:
     config_maps: Mapping[str, Object]
     """ConfigMaps by their own name."""
     pods: tuple[PodFact, ...]
+    plans: tuple[Object, ...] = ()
+    """StreamPlans, in no order."""
+    scaled_by_others: Mapping[str, str] = field(default_factory=dict)
+    """Vertex to the HorizontalPodAutoscaler that sets its replicas."""
 
     @property
     def namespace(self) -> str:
@@ -48,6 +54,11 @@ class TopologyFacts:
     def name(self) -> str:
         """The topology's name."""
         return str(self.topology["metadata"]["name"])
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether the topology is on its way out."""
+        return bool(self.topology["metadata"].get("deletionTimestamp"))
 
     @property
     def uid(self) -> str:
@@ -73,8 +84,9 @@ def observe(client: Client, namespaces: tuple[str, ...], now_s: float) -> World:
     topologies = _all(client, STREAM_TOPOLOGIES, namespaces)
     owned = {
         resource.plural: _by_owner(_all(client, resource, namespaces, labels=naming.MANAGED))
-        for resource in (STREAM_VERTICES, POD_DISRUPTION_BUDGETS, CONFIG_MAPS)
+        for resource in (STREAM_VERTICES, POD_DISRUPTION_BUDGETS, CONFIG_MAPS, STREAM_PLANS)
     }
+    autoscalers = _autoscalers(_all(client, HORIZONTAL_POD_AUTOSCALERS, namespaces))
     # Narrowing the namespaces narrows what is tended, never the ledger of who uses which node.
     ours = [pod_fact(pod) for pod in client.list(PODS, labels=naming.MANAGED)]
     foreign = [pod_fact(pod) for pod in client.list(PODS, labels=FOREIGN)]
@@ -86,7 +98,9 @@ def observe(client: Client, namespaces: tuple[str, ...], now_s: float) -> World:
     return World(
         now_s=now_s,
         nodes=nodes,
-        topologies=tuple(_facts(topology, owned, pods_by_owner) for topology in topologies),
+        topologies=tuple(
+            _facts(topology, owned, pods_by_owner, autoscalers) for topology in topologies
+        ),
         pods=tuple(pod for pod in (*ours, *foreign) if pod.phase not in ("Succeeded", "Failed")),
         is_autoscaled=_is_autoscaled(client, nodes.values()),
     )
@@ -108,6 +122,7 @@ def _facts(
     topology: Object,
     owned: Mapping[str, Mapping[str, list[Object]]],
     pods_by_owner: Mapping[str, list[PodFact]],
+    autoscalers: Mapping[tuple[str, str], str],
 ) -> TopologyFacts:
     uid = topology["metadata"]["uid"]
     vertices = owned[STREAM_VERTICES.plural].get(uid, [])
@@ -118,7 +133,23 @@ def _facts(
         budgets=_named(owned[POD_DISRUPTION_BUDGETS.plural], owners),
         config_maps=_named(owned[CONFIG_MAPS.plural], owners),
         pods=tuple(pod for owner in owners for pod in pods_by_owner.get(owner, ())),
+        plans=tuple(owned[STREAM_PLANS.plural].get(uid, ())),
+        scaled_by_others={
+            vertex["spec"]["vertex"]: autoscalers[_namespace(vertex), _name(vertex)]
+            for vertex in vertices
+            if (_namespace(vertex), _name(vertex)) in autoscalers
+        },
     )
+
+
+def _autoscalers(found: Iterable[Object]) -> dict[tuple[str, str], str]:
+    """The StreamVertices that a HorizontalPodAutoscaler targets, and its name."""
+    targets = {}
+    for each in found:
+        target = (each.get("spec") or {}).get("scaleTargetRef") or {}
+        if target.get("kind") == STREAM_VERTICES.kind:
+            targets[_namespace(each), str(target.get("name"))] = _name(each)
+    return targets
 
 
 def _named(by_owner: Mapping[str, list[Object]], owners: Iterable[str]) -> dict[str, Object]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from thalweg_operator import naming
 from thalweg_operator.naming import TaskKey
-from thalweg_operator.observe.facts import PodFact
+from thalweg_operator.observe.facts import PodFact, epoch_s
 from thalweg_operator.observe.ledger import node_of
 from thalweg_operator.observe.survey import Survey, Wanted
 from thalweg_operator.report.conditions import Condition, merged_conditions, shortened
@@ -15,6 +15,7 @@ from thalweg_operator.report.conditions import Condition, merged_conditions, sho
 _DECISIONS_KEPT = 10
 _MESSAGE_BYTES = 1024
 _NAMED_AT_MOST = 3
+_SHOW_EVERY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class Decision:
 
     reason: str
     message: str
+    plan: str = ""
+    """The StreamPlan that holds the whole of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class Outcome:
     trouble: str = ""
     """What went wrong in this turn; empty if nothing did."""
     decision: Decision | None = None
+    further: tuple[Condition, ...] = ()
+    """Conditions about measuring and planning."""
+    measured: Mapping[str, Any] | None = None
+    """Figures for the table; None where nothing is measured."""
+    running_plan: str = ""
 
 
 def timestamp(now_s: float) -> str:
@@ -73,7 +81,7 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
         "observedGeneration": judgement.generation,
         "conditions": merged_conditions(
             before.get("conditions") or (),
-            conditions_of(outcome, ready, desired),
+            (*conditions_of(outcome, ready, desired), *outcome.further),
             generation=judgement.generation,
             at=at,
         ),
@@ -82,12 +90,18 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
     }
     if judgement.in_force is not None:
         status["lastValidGeneration"] = judgement.in_force
+    if outcome.running_plan or before.get("runningPlan"):
+        status["runningPlan"] = outcome.running_plan or None
+    if outcome.measured is not None and _is_time_to_show(before, now_s):
+        status["measured"] = dict(outcome.measured)
     if outcome.decision is not None:
         latest = {
             "at": at,
             "reason": outcome.decision.reason,
             "message": shortened(outcome.decision.message, _MESSAGE_BYTES),
         }
+        if outcome.decision.plan:
+            latest["plan"] = outcome.decision.plan
         status["lastDecision"] = latest
         status["decisions"] = [latest, *(before.get("decisions") or ())][:_DECISIONS_KEPT]
     return status
@@ -112,6 +126,12 @@ def conditions_of(outcome: Outcome, ready: int, desired: int) -> tuple[Condition
             message=outcome.trouble or "the last turn did all that it meant to do",
         ),
     )
+
+
+def _is_time_to_show(before: Mapping[str, Any], now_s: float) -> bool:
+    """Figures change with every reading; once a minute is enough for people."""
+    at = (before.get("measured") or {}).get("at")
+    return at is None or now_s - epoch_s(at) >= _SHOW_EVERY_S
 
 
 def unknown_since(trouble: str) -> tuple[Condition, ...]:

@@ -1,0 +1,220 @@
+"""Plans of one topology: proposing, starting, carrying out, and letting lapse.
+
+A plan is written down before anything is done, and where it stands is written down after each step.
+A turn carries out at most one plan, and proposes another only when the topology stands still.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from thalweg_operator.act.plans import (
+    PlanState,
+    Proposal,
+    Standing,
+    fingerprint,
+    may_run,
+    next_number,
+    plan_manifest,
+    plan_states,
+    superfluous,
+)
+from thalweg_operator.act.progress import Progress, progress_of
+from thalweg_operator.act.structure import topology_owner
+from thalweg_operator.api.topology import Mode, TopologySpec
+from thalweg_operator.cluster.client import Client
+from thalweg_operator.cluster.resources import STREAM_PLANS, STREAM_VERTICES, Object
+from thalweg_operator.errors import Conflict
+from thalweg_operator.improving import Improvement, moves_allowed
+from thalweg_operator.observe.facts import epoch_s
+from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.report.conditions import Condition, merged_conditions
+from thalweg_operator.report.status import Decision, timestamp
+from thalweg_scheduling.model.plan import Plan
+
+_REPROPOSE_S = 300.0
+"""A proposal that nobody has answered is replaced by another one at most this often."""
+_NO_PROGRESS = Progress(done=0, total=0)
+
+
+@dataclass(kw_only=True)
+class Changing:
+    """What the plans of one topology's turn work with."""
+
+    client: Client
+    world: World
+    facts: TopologyFacts
+    spec: TopologySpec
+    refused_after_s: float
+
+    def __post_init__(self) -> None:
+        """Read the plans that are there."""
+        self.states = plan_states(self.facts.plans)
+        self.running: PlanState | None = None
+
+    @property
+    def generation(self) -> int:
+        """The generation of the spec that plans are about."""
+        return int(self.facts.topology["metadata"].get("generation") or 0)
+
+    def resume(self, replicas: Mapping[str, int]) -> Progress:
+        """Find the plan to carry out, end those that the world has overtaken, and see how far."""
+        now = fingerprint(self.facts.pods, self.world.nodes.values())
+        for state in self.states:
+            self._look_at(state, now)
+        for state in superfluous(self.states):
+            self._forget(state)
+        if self.running is None:
+            return _NO_PROGRESS
+        return progress_of(
+            self.running,
+            replicas,
+            self.facts.pods,
+            moves_allowed(self.spec.budgets, self.world.now_s),
+            refused_before_s=self.world.now_s - self.refused_after_s,
+        )
+
+    def go_on(self, progress: Progress, vertices: Mapping[str, Object]) -> Decision | None:
+        """Set numbers of tasks, and write down how far the running plan has come."""
+        if self.running is None:
+            return None
+        for step in progress.scales:
+            self._scale(vertices[step.vertex], int(step.target))
+        if progress.overtaken:
+            self._note(self.running, Standing.LAPSED, progress.overtaken)
+            return Decision(reason=str(Standing.LAPSED), message=progress.overtaken)
+        if progress.is_complete:
+            self._note(self.running, Standing.APPLIED, "every step is done", done=progress.done)
+            return None
+        self._note(
+            self.running,
+            Standing.RUNNING,
+            f"{progress.done} of {progress.total} steps are done",
+            done=progress.done,
+        )
+        return None
+
+    def propose(self, improvement: Improvement, replicas: Mapping[str, int]) -> Decision | None:
+        """Write a plan down, and start it where the mode allows."""
+        plan = improvement.plan
+        if not (plan.moves or plan.replicas) or self._is_proposed_already(plan):
+            return None
+        for state in self.states:
+            if state.standing is Standing.PROPOSED:
+                self._note(state, Standing.LAPSED, "a newer plan took its place")
+        proposal = Proposal(
+            plan=plan,
+            generation=self.generation,
+            fingerprint=fingerprint(self.facts.pods, self.world.nodes.values()),
+            decided_at=timestamp(self.world.now_s),
+            summary=summary_of(plan, replicas),
+            replicas_now=replicas,
+            cost_before=improvement.cost_before,
+        )
+        owner = topology_owner(self.facts.topology)
+        number = next_number(self.states)
+        manifest = plan_manifest(self.facts.namespace, owner, number, proposal)
+        body = self.client.create(STREAM_PLANS, manifest)
+        made = PlanState(name=body["metadata"]["name"], number=number, body=body)
+        if may_run(made, self._mode(made)):
+            self._note(made, Standing.RUNNING, "carried out from now on", done=0)
+        reason = str(plan.reasons[0].code) if plan.reasons else "Planned"
+        return Decision(reason=reason, message=proposal.summary, plan=made.name)
+
+    def _look_at(self, state: PlanState, now: str) -> None:
+        standing = state.standing
+        if standing in (Standing.APPLIED, Standing.LAPSED):
+            return
+        if state.spec["generation"] != self.generation or self.spec.suspend:
+            self._note(state, Standing.LAPSED, "the topology has changed since")
+        elif standing is Standing.RUNNING:
+            self.running = self.running or state
+        elif state.spec["fingerprint"] != now:
+            self._note(state, Standing.LAPSED, "pods or nodes have changed since")
+        elif self.running is None and may_run(state, self._mode(state)):
+            self._note(state, Standing.RUNNING, "carried out from now on", done=0)
+            self.running = state
+
+    def _mode(self, state: PlanState) -> Mode:
+        """Scaling and placement may each have a mode of their own."""
+        return self.spec.scaling.mode if state.spec.get("replicas") else self.spec.placement.mode
+
+    def _is_proposed_already(self, plan: Plan) -> bool:
+        """Whether what was proposed last is the same, or still waits for its answer."""
+        if not self.states or self.states[0].standing is not Standing.PROPOSED:
+            return False
+        newest = self.states[0].spec
+        moves = [(one["task"], one["to"]) for one in newest.get("moves") or ()]
+        counts = {one["vertex"]: one["to"] for one in newest.get("replicas") or ()}
+        if moves == [(m.task, m.target) for m in plan.moves] and counts == dict(plan.replicas):
+            return True
+        return self.world.now_s - epoch_s(newest["decidedAt"]) < _REPROPOSE_S
+
+    def _scale(self, vertex: Object, replicas: int) -> None:
+        """Through the scale subresource, as anybody else would; bounds are checked there."""
+        metadata = vertex["metadata"]
+        try:
+            self.client.merge(
+                STREAM_VERTICES,
+                metadata["namespace"],
+                metadata["name"],
+                {"spec": {"replicas": replicas}},
+                subresource="scale",
+                resource_version=metadata["resourceVersion"],
+            )
+        except Conflict:
+            return  # Somebody else has changed it since; the next turn sees what.
+
+    def _note(
+        self, state: PlanState, standing: Standing, message: str, *, done: int | None = None
+    ) -> None:
+        """Write down where a plan stands, if that is news."""
+        at = timestamp(self.world.now_s)
+        before = state.status
+        condition = Condition(
+            kind="Applied",
+            status=standing is Standing.APPLIED,
+            reason=str(standing),
+            message=message,
+        )
+        status = {
+            "conditions": merged_conditions(
+                before.get("conditions") or (), (condition,), generation=1, at=at
+            ),
+            "stepsTotal": len(state.steps),
+        }
+        if done is not None:
+            status["stepsDone"] = done
+            status["startedAt"] = before.get("startedAt") or at
+        if standing is Standing.APPLIED:
+            status["appliedAt"] = at
+        if all(before.get(key) == value for key, value in status.items()):
+            return
+        metadata = state.body["metadata"]
+        self.client.merge(
+            STREAM_PLANS,
+            metadata["namespace"],
+            metadata["name"],
+            {"status": status},
+            subresource="status",
+            uid=metadata["uid"],
+        )
+
+    def _forget(self, state: PlanState) -> None:
+        metadata = state.body["metadata"]
+        self.client.delete(
+            STREAM_PLANS, metadata["namespace"], metadata["name"], uid=metadata["uid"]
+        )
+
+
+def summary_of(plan: Plan, replicas: Mapping[str, int]) -> str:
+    """The plan in one line, as the table shows it."""
+    parts = [
+        f"{vertex} {replicas[vertex]}→{count}" for vertex, count in sorted(plan.replicas.items())
+    ]
+    if len(plan.moves) == 1:
+        move = plan.moves[0]
+        parts.append(f"{move.task} {move.source}→{move.target}")
+    elif plan.moves:
+        parts.append(f"{len(plan.moves)} tasks move")
+    why = plan.reasons[0].message if plan.reasons else ""
+    return ", ".join(parts) + (f": {why}" if why else "")

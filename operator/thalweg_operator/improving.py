@@ -1,0 +1,126 @@
+"""What could be better: the plan that measurements suggest for a topology that stands still."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from thalweg_operator.act.plans import PlanState, Standing
+from thalweg_operator.api.schedule import is_in_force, parse_schedule
+from thalweg_operator.api.topology import BudgetSpec, Mode, TopologySpec
+from thalweg_operator.deciding import Situation, build_snapshot
+from thalweg_operator.observe.facts import epoch_s
+from thalweg_operator.observe.measured import Measured
+from thalweg_scheduling.decide import decide
+from thalweg_scheduling.measure.objective import objective
+from thalweg_scheduling.model.graph import Vertex
+from thalweg_scheduling.model.limits import (
+    Limits,
+    Permits,
+    PlacementLimits,
+    ScalingLimits,
+    Trust,
+)
+from thalweg_scheduling.model.plan import Plan
+from thalweg_scheduling.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Improvement:
+    """A plan, and J of what runs now beside it."""
+
+    plan: Plan
+    cost_before: float
+
+
+def improve(
+    situation: Situation,
+    measured: Measured,
+    plans: Iterable[PlanState],
+    *,
+    scaled_by_others: Collection[str] = (),
+) -> Improvement:
+    """Ask the planner what to change, given what was measured."""
+    snapshot = _measured_snapshot(situation, measured, tuple(plans), scaled_by_others)
+    rng = np.random.default_rng(0)
+    plan = decide(snapshot, situation.spec.strategy, now_s=situation.now_s, rng=rng)
+    cost = objective(snapshot, snapshot.placement, snapshot.process)
+    return Improvement(plan=plan, cost_before=cost)
+
+
+def moves_allowed(budgets: Iterable[BudgetSpec], now_s: float) -> int:
+    """How many tasks may be on the move: the smallest of the budgets in force."""
+    return min((budget.max_moves for budget in budgets if _holds(budget, now_s)), default=1024)
+
+
+def _holds(budget: BudgetSpec, now_s: float) -> bool:
+    if budget.schedule is None or budget.duration_s is None:
+        return True
+    now, zone = datetime.fromtimestamp(now_s, UTC), ZoneInfo(budget.time_zone or "UTC")
+    return is_in_force(parse_schedule(budget.schedule), budget.duration_s, now, zone)
+
+
+def limits_of(spec: TopologySpec, now_s: float) -> Limits:
+    """The bounds that the topology sets."""
+    placement, scaling = spec.placement, spec.scaling
+    return Limits(
+        placement=PlacementLimits(
+            min_domains=placement.min_domains,
+            max_share_percent=placement.max_share_percent,
+            min_gain_percent=placement.min_gain_percent,
+            cool_down_s=scaling.cooldown_s,
+        ),
+        scaling=ScalingLimits(
+            target_utilization=scaling.target_utilization_percent / 100,
+            max_step_up=scaling.max_up_factor,
+            max_down_share=scaling.max_down_percent / 100,
+            backlog_seconds=scaling.backlog_s,
+            scale_down_after_s=scaling.scale_down_after_s,
+            cool_down_s=scaling.cooldown_s,
+        ),
+        trust=Trust(stale_after_s=spec.metrics.stale_after_s),
+        permits=Permits(
+            move=placement.mode is not Mode.OFF and moves_allowed(spec.budgets, now_s) > 0,
+            scale=scaling.mode is not Mode.OFF,
+        ),
+    )
+
+
+def last_change_s(plans: Iterable[PlanState], kind: str) -> float | None:
+    """When a plan with changes of this kind (`moves`, `replicas`) was last at work."""
+    times = [
+        epoch_s(at)
+        for plan in plans
+        if plan.standing in (Standing.RUNNING, Standing.APPLIED, Standing.LAPSED)
+        and plan.spec.get(kind)
+        and (at := plan.status.get("appliedAt") or plan.status.get("startedAt"))
+    ]
+    return max(times, default=None)
+
+
+def _measured_snapshot(
+    situation: Situation,
+    measured: Measured,
+    plans: tuple[PlanState, ...],
+    scaled_by_others: Collection[str],
+) -> Snapshot:
+    bare = build_snapshot(situation)
+    return replace(
+        bare,
+        vertices=tuple(_hands_off(vertex, scaled_by_others) for vertex in bare.vertices),
+        traffic=measured.traffic,
+        loads=measured.loads,
+        latency=measured.latency,
+        limits=limits_of(situation.spec, situation.now_s),
+        last_scaled_at_s=last_change_s(plans, "replicas"),
+        last_moved_at_s=last_change_s(plans, "moves"),
+    )
+
+
+def _hands_off(vertex: Vertex, scaled_by_others: Collection[str]) -> Vertex:
+    """A vertex whose number of tasks somebody else sets has just that number."""
+    if vertex.name not in scaled_by_others:
+        return vertex
+    return replace(vertex, min_replicas=vertex.replicas, max_replicas=vertex.replicas)
