@@ -38,12 +38,12 @@ from thalweg_operator.cluster.resources import (
     Object,
     Resource,
 )
-from thalweg_operator.deciding import Situation, domain_of, place_tasks
+from thalweg_operator.deciding import Situation, domain_of, fits_instead, place_tasks
 from thalweg_operator.errors import OperatorError
 from thalweg_operator.judging import Verdict, judge
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.requests import requests_of
-from thalweg_operator.observe.survey import Patience, Survey, Wanted, survey
+from thalweg_operator.observe.survey import Patience, Survey, Wanted, Why, survey
 from thalweg_operator.observe.world import TopologyFacts, World
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
@@ -63,6 +63,8 @@ class Tending:
     ledger: Ledger
     happenings: list[Happening] = field(default_factory=list)
     """What was done, also if the turn fails half-way."""
+    made: set[str] = field(default_factory=set)
+    """Tasks that got a pod in this turn."""
 
     def tend(self) -> Outcome:
         """Bring the topology one turn closer to what its spec says."""
@@ -75,10 +77,11 @@ class Tending:
             vertices = self._keep_vertices(spec)
         wanted = {vertex.name: self._wanted(spec, vertex, vertices) for vertex in spec.vertices}
         surveys = {name: self._survey(spec, wish) for name, wish in wanted.items()}
+        situation = self._situation(spec, wanted, surveys)
         with self.metrics.stage("decide"):
-            plan = self._place(spec, wanted, surveys)
+            plan = place_tasks(situation)
         with self.metrics.stage("act"):
-            self._carry_out(spec, vertices, surveys, plan)
+            self._carry_out(situation, vertices, plan)
             self._write_routes(spec, vertices, wanted, surveys)
         return Outcome(
             judgement=verdict.judgement,
@@ -87,7 +90,7 @@ class Tending:
             domains=self._domains(spec),
             missing=tuple(lack.message for lack in plan.missing),
             suspended=spec.suspend,
-            decision=_decision(plan),
+            decision=_decision(plan, self.made),
         )
 
     def _remember(self, verdict: Verdict) -> None:
@@ -166,43 +169,43 @@ class Tending:
         )
         return survey(wanted, self.facts.pods, self.world.nodes, patience, self.world.now_s)
 
-    def _place(
+    def _situation(
         self, spec: TopologySpec, wanted: dict[str, Wanted], surveys: dict[str, Survey]
-    ) -> Plan:
-        return place_tasks(
-            Situation(
-                name=f"{self.facts.namespace}/{self.facts.name}",
-                spec=spec,
-                replicas={name: wish.replicas for name, wish in wanted.items()},
-                surveys=surveys,
-                nodes=self.world.nodes,
-                ledger=self.ledger,
-                now_s=self.world.now_s,
-            )
+    ) -> Situation:
+        return Situation(
+            name=f"{self.facts.namespace}/{self.facts.name}",
+            spec=spec,
+            replicas={name: wish.replicas for name, wish in wanted.items()},
+            surveys=surveys,
+            nodes=self.world.nodes,
+            ledger=self.ledger,
+            now_s=self.world.now_s,
         )
 
-    def _carry_out(
-        self,
-        spec: TopologySpec,
-        vertices: dict[str, Object],
-        surveys: dict[str, Survey],
-        plan: Plan,
-    ) -> None:
+    def _carry_out(self, situation: Situation, vertices: dict[str, Object], plan: Plan) -> None:
+        spec = situation.spec
         default = Binding.DOMAIN if self.world.is_autoscaled else Binding.NODE
         binds_node = (spec.placement.binding or default) is Binding.NODE
         for vertex in spec.vertices:
-            found = surveys[vertex.name]
+            found = situation.surveys[vertex.name]
             posts = posts_for(
                 found.needs, plan.assignments, self.world.nodes, spec, binds_node=binds_node
             )
-            crowded = without_room_for_two(found.needs, posts, disrupted=found.disrupted)
+            crowded = without_room_for_two(
+                found.needs,
+                posts,
+                disrupted=found.disrupted,
+                fits_instead=lambda need: fits_instead(situation, need),
+            )
             self.happenings += end_pods(self.client, (*found.delete, *crowded))
             self.happenings += retire_pods(self.client, found.retire, self.world.now_s)
             self._reserve(spec, posts, plan)
             sends = _sends(spec, vertex.name)
+            done = len(self.happenings)
             self.happenings += make_pods(
                 self.client, vertices[vertex.name], vertex, posts, sends=sends
             )
+            self.made |= {one.task for one in self.happenings[done:] if one.why is not Why.REFUSED}
 
     def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], plan: Plan) -> None:
         """Let the topologies that come after this one know what it takes."""
@@ -267,6 +270,12 @@ def failed(facts: TopologyFacts, error: OperatorError) -> Outcome:
     return Outcome(judgement=judgement, surveys={}, domains={}, trouble=str(error))
 
 
+def counted(facts: TopologyFacts) -> tuple[int, int]:
+    """The desired and the ready tasks as the status last had them."""
+    tasks = (facts.topology.get("status") or {}).get("tasks") or {}
+    return int(tasks.get("desired") or 0), int(tasks.get("ready") or 0)
+
+
 def _sends(spec: TopologySpec, vertex: str) -> bool:
     return any(edge.source == vertex for edge in spec.edges)
 
@@ -278,8 +287,9 @@ def _grouping(edge: EdgeSpec) -> dict[str, Any]:
     return grouping
 
 
-def _decision(plan: Plan) -> Decision | None:
-    if not plan.placed:
+def _decision(plan: Plan, made: set[str]) -> Decision | None:
+    """What was decided, if anything came of it: not one at every turn while a pod waits."""
+    if not made & set(plan.placed):
         return None
     reason = plan.reasons[0]
     return Decision(reason=str(reason.code), message=reason.message)
