@@ -8,7 +8,7 @@ import logging
 
 from thalweg_operator.clock import Clock
 from thalweg_operator.cluster.client import Client
-from thalweg_operator.errors import NotLeader, OperatorError
+from thalweg_operator.errors import Conflict, NotLeader, OperatorError
 from thalweg_operator.judging import Verdict, judge
 from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.ledger import Ledger
@@ -16,7 +16,7 @@ from thalweg_operator.observe.world import TopologyFacts, World, observe
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.publish import Publisher
 from thalweg_operator.settings import Settings
-from thalweg_operator.tending import Tending, failed
+from thalweg_operator.tending import Tending, counted, failed
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +75,10 @@ class Loop:
             outcome = tending.tend()
         except NotLeader:
             raise
+        except Conflict as error:
+            # Somebody else wrote meanwhile. That is no trouble: the next turn reads it.
+            log.info("%s/%s: %s", facts.namespace, facts.name, error)
+            return counted(facts)
         except OperatorError as error:
             log.warning("%s/%s: %s", facts.namespace, facts.name, error)
             self._metrics.count_error(error)

@@ -41,13 +41,13 @@ from thalweg_operator.cluster.resources import (
     Object,
     Resource,
 )
-from thalweg_operator.deciding import Situation, domain_of, place_tasks
+from thalweg_operator.deciding import Situation, domain_of, fits_instead, place_tasks
 from thalweg_operator.errors import OperatorError
 from thalweg_operator.judging import Verdict
 from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.requests import requests_of
-from thalweg_operator.observe.survey import Patience, Survey, Wanted, survey
+from thalweg_operator.observe.survey import Patience, Survey, Wanted, Why, survey
 from thalweg_operator.observe.world import TopologyFacts, World
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
@@ -69,6 +69,8 @@ class Tending:
     measuring: Measuring
     happenings: list[Happening] = field(default_factory=list)
     """What was done, also if the turn fails half-way."""
+    made: set[str] = field(default_factory=set)
+    """Tasks that got a pod in this turn."""
 
     def tend(self) -> Outcome:
         """Bring the topology one turn closer to what its spec says."""
@@ -88,7 +90,7 @@ class Tending:
         with self.metrics.stage("decide"):
             plan = place_tasks(situation)
         with self.metrics.stage("act"):
-            self._carry_out(spec, vertices, surveys, plan)
+            self._carry_out(situation, vertices, plan)
             self._write_routes(spec, vertices, wanted, surveys)
             lapsed = changing.go_on(progress, vertices)
         outcome = Outcome(
@@ -98,7 +100,7 @@ class Tending:
             domains=self._domains(spec),
             missing=tuple(lack.message for lack in plan.missing),
             suspended=spec.suspend,
-            decision=_decision(plan) or lapsed,
+            decision=_decision(plan, self.made) or lapsed,
             running_plan=changing.running.name if changing.running else "",
         )
         return self._better(outcome, situation, changing)
@@ -224,28 +226,30 @@ class Tending:
             now_s=self.world.now_s,
         )
 
-    def _carry_out(
-        self,
-        spec: TopologySpec,
-        vertices: dict[str, Object],
-        surveys: dict[str, Survey],
-        plan: Plan,
-    ) -> None:
+    def _carry_out(self, situation: Situation, vertices: dict[str, Object], plan: Plan) -> None:
+        spec = situation.spec
         default = Binding.DOMAIN if self.world.is_autoscaled else Binding.NODE
         binds_node = (spec.placement.binding or default) is Binding.NODE
         for vertex in spec.vertices:
-            found = surveys[vertex.name]
+            found = situation.surveys[vertex.name]
             posts = posts_for(
                 found.needs, plan.assignments, self.world.nodes, spec, binds_node=binds_node
             )
-            crowded = without_room_for_two(found.needs, posts, disrupted=found.disrupted)
+            crowded = without_room_for_two(
+                found.needs,
+                posts,
+                disrupted=found.disrupted,
+                fits_instead=lambda need: fits_instead(situation, need),
+            )
             self.happenings += end_pods(self.client, (*found.delete, *crowded))
             self.happenings += retire_pods(self.client, found.retire, self.world.now_s)
             self._reserve(spec, posts, plan)
             sends = _sends(spec, vertex.name)
+            done = len(self.happenings)
             self.happenings += make_pods(
                 self.client, vertices[vertex.name], vertex, posts, sends=sends
             )
+            self.made |= {one.task for one in self.happenings[done:] if one.why is not Why.REFUSED}
 
     def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], plan: Plan) -> None:
         """Let the topologies that come after this one know what it takes."""
@@ -314,6 +318,12 @@ def _replicas(vertices: dict[str, Object]) -> dict[str, int]:
     return {name: int(vertex["spec"]["replicas"]) for name, vertex in vertices.items()}
 
 
+def counted(facts: TopologyFacts) -> tuple[int, int]:
+    """The desired and the ready tasks as the status last had them."""
+    tasks = (facts.topology.get("status") or {}).get("tasks") or {}
+    return int(tasks.get("desired") or 0), int(tasks.get("ready") or 0)
+
+
 def _sends(spec: TopologySpec, vertex: str) -> bool:
     return any(edge.source == vertex for edge in spec.edges)
 
@@ -325,8 +335,9 @@ def _grouping(edge: EdgeSpec) -> dict[str, Any]:
     return grouping
 
 
-def _decision(plan: Plan) -> Decision | None:
-    if not plan.placed:
+def _decision(plan: Plan, made: set[str]) -> Decision | None:
+    """What was decided, if anything came of it: not one at every turn while a pod waits."""
+    if not made & set(plan.placed):
         return None
     reason = plan.reasons[0]
     return Decision(reason=str(reason.code), message=reason.message)

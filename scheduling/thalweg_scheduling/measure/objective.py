@@ -1,14 +1,14 @@
 """J, by which every strategy is measured: the tuples that are under way at any moment.
 
 J = Σ rate(u, v) · seconds(place(u), place(v)), with rate in tuples/s. Tasks of one process hand
-over in memory, which costs nothing. Tasks without a node count for nothing.
+over in memory, which costs nothing unless the user says so. Tasks without a node do not count.
 """
 
 import numpy as np
 
 from thalweg_scheduling.measure.distance import Distances, distances, seconds_between
 from thalweg_scheduling.measure.rates import Rates, measured_rates
-from thalweg_scheduling.model.arrays import Bools, Floats, Ints
+from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 
 
@@ -17,12 +17,24 @@ def objective(snapshot: Snapshot, node: Ints, process: Ints | None = None) -> fl
     rates = measured_rates(snapshot)
     if rates is None:
         return float("nan")
-    return objective_of(rates, distances(snapshot), node, process)
+    far = distances(snapshot)
+    if process is None:
+        return objective_of(rates, far, node)
+    both = _both_placed(rates, node)
+    source, target = rates.source[both], rates.target[both]
+    seconds = np.where(
+        process[source] == process[target],
+        snapshot.latency.classes.same_process_s,
+        seconds_between(far, node[source], node[target]),
+    )
+    return float(rates.per_s[both] @ seconds)
 
 
-def objective_of(rates: Rates, far: Distances, node: Ints, process: Ints | None = None) -> float:
-    """J of a placement by the given rates."""
-    return float(np.sum(_entries(rates, far, node, process)))
+def objective_of(rates: Rates, far: Distances, node: Ints) -> float:
+    """J of a placement by the given rates, each task in a process of its own."""
+    both = _both_placed(rates, node)
+    source, target = rates.source[both], rates.target[both]
+    return float(rates.per_s[both] @ seconds_between(far, node[source], node[target]))
 
 
 def move_delta(rates: Rates, far: Distances, node: Ints, *, task: int, target: int) -> float:
@@ -46,16 +58,6 @@ def cross_domain_share(snapshot: Snapshot, node: Ints) -> float:
     domain = snapshot.domain_of[node]
     apart = both & (domain[rates.source] != domain[rates.target])
     return float(rates.per_s[apart].sum()) / total
-
-
-def _entries(rates: Rates, far: Distances, node: Ints, process: Ints | None) -> Floats:
-    both = _both_placed(rates, node)
-    source, target = rates.source[both], rates.target[both]
-    seconds = seconds_between(far, node[source], node[target])
-    if process is not None:
-        seconds = np.where(process[source] == process[target], 0.0, seconds)
-    entries: Floats = rates.per_s[both] * seconds
-    return entries
 
 
 def _both_placed(rates: Rates, node: Ints) -> Bools:

@@ -22,6 +22,7 @@ class ReasonCode(StrEnum):
     COOLING_DOWN = "CoolingDown"
     STABILISING = "Stabilising"
     AT_LIMIT = "AtLimit"
+    INEFFECTIVE = "Ineffective"
     STEP_LIMITED = "StepLimited"
     NOT_PERMITTED = "NotPermitted"
     INFEASIBLE = "Infeasible"

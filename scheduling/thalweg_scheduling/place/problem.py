@@ -55,8 +55,9 @@ def problem_of(snapshot: Snapshot, movable: Bools) -> Problem:
     """Look at a snapshot as a search does."""
     far = distances(snapshot)
     if snapshot.limits.placement.shared_processes:
-        # Whoever meets on a node shares its process, where handing over costs nothing.
-        far = far._replace(same=np.zeros_like(far.same))
+        # Whoever meets on a node shares its process.
+        same_s = snapshot.latency.classes.same_process_s
+        far = far._replace(same=np.full_like(far.same, same_s))
     return Problem(
         snapshot=snapshot,
         movable=movable,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thalweg_scheduling.measure.needs import needs
+from thalweg_scheduling.measure.needs import TOLERANCE, needs
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.plan import Missing
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
@@ -100,10 +100,14 @@ class Room:
         fails = (demand > self.free[nodes]) & (demand > 0)
         column = int(np.argmax(fails.sum(axis=0)))
         name, word = self._snapshot.tasks[task].name, self._needs.words[column]
-        most_free = float(np.max(self.free[nodes, column]))
+        # Without the tolerance, which is nothing that anybody could use.
+        spare = self.free[nodes, column] - TOLERANCE * np.maximum(
+            1.0, self._needs.capacity[nodes, column]
+        )
+        most_free = float(np.max(np.round(spare, 6)))
         return Missing(
             task=name,
             resource=word,
             message=f"{name} asks for {word} {demand[column]:g}; the most that is "
-            f"free on any of {len(nodes)} eligible nodes is {max(0.0, most_free):g}",
+            f"free on any of {len(nodes)} eligible nodes is {max(0.0, most_free):.6g}",
         )

@@ -1,14 +1,23 @@
-"""Our own placement of small topologies: greedy starts, then tabu search from each."""
+"""Our own placement of small topologies: greedy starts, tabu search from the best, and a proof."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
 from thalweg_scheduling.place.dense import Dense, dense_of
-from thalweg_scheduling.place.greedy import busiest_first, largest_first, place_greedily
+from thalweg_scheduling.place.exact import prove
 from thalweg_scheduling.place.problem import Problem
+from thalweg_scheduling.place.starts import starts
 from thalweg_scheduling.place.tabu import Search
 
+QUICK_STEPS = 300
+"""Steps of branch and bound before anything else: the smallest topologies need no more."""
+EXACT_STEPS = 3_000
+"""Steps of it at the end, to prove the best that was found or to find a better one."""
+STARTS = 4
+"""From so many beginnings, the best ones, a search is made."""
 SMALL_TASKS = 96
 SMALL_TABLE = 6_000
 """Tasks × nodes up to which every move is weighed at each step."""
@@ -20,25 +29,45 @@ def is_small(problem: Problem) -> bool:
     return bool(tasks <= SMALL_TASKS and tasks * nodes <= SMALL_TABLE)
 
 
-def place_small(problem: Problem, rng: np.random.Generator) -> Ints:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A placement, and whether nothing is better."""
+
+    node: Ints
+    proven: bool
+
+
+def place_small(problem: Problem, rng: np.random.Generator) -> Found:
     """The best placement found, tasks left UNPLACED where none was found for all."""
-    starts = [
-        place_greedily(problem, busiest_first(problem))[0],
-        place_greedily(problem, largest_first(problem))[0],
-    ]
+    begun = starts(problem)
     if not problem.movable.any() or not problem.snapshot.nodes:
-        return starts[0]
-    present = problem.snapshot.placement
+        return Found(node=begun[0], proven=False)
+    present = np.array(problem.snapshot.placement)
     if np.all(present != UNPLACED):
-        starts.insert(0, np.array(present))
+        begun.insert(0, present)
     dense = dense_of(problem)
-    found = [start for start in starts if problem.is_feasible(start)]
-    for start in starts:
-        search = Search(problem, dense, _completed(dense, start))
-        search.run(steps=25 * len(start) + 50, patience=6 * len(start) + 20, rng=rng)
-        if search.best is not None and problem.is_feasible(search.best):
-            found.append(search.best)
-    return min(found, key=problem.score)
+    found = _proven(problem, dense, begun, QUICK_STEPS)
+    if found.proven:
+        return found
+    searched = [found.node] + [_searched(problem, dense, start, rng) for start in begun[:STARTS]]
+    return _proven(problem, dense, searched, EXACT_STEPS)
+
+
+def _proven(problem: Problem, dense: Dense, known: list[Ints], steps: int) -> Found:
+    """The best of what is known, or something better, by branch and bound."""
+    feasible = [node for node in known if problem.is_feasible(node)]
+    best = min(feasible, key=problem.score) if feasible else known[-1]
+    homeless, value = problem.score(best)
+    verdict = prove(problem, dense, value if feasible and not homeless else np.inf, steps)
+    if verdict.node is not None and problem.is_feasible(verdict.node):
+        best = verdict.node
+    return Found(node=best, proven=verdict.proven and not np.any(best == UNPLACED))
+
+
+def _searched(problem: Problem, dense: Dense, start: Ints, rng: np.random.Generator) -> Ints:
+    search = Search(problem, dense, _completed(dense, start))
+    search.run(steps=25 * len(start) + 50, patience=6 * len(start) + 20, rng=rng)
+    return start if search.best is None else search.best
 
 
 def _completed(dense: Dense, start: Ints) -> Ints:

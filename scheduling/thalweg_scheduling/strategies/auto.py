@@ -24,6 +24,7 @@ OTHERS: dict[str, Strategy] = {"Even": place_evenly, "ResourceAware": place_reso
 OTHERS_UP_TO_TASKS = 1_000
 STAYING = "staying put"
 OWN = "our own search"
+PROVEN = "our own search, proven best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,8 @@ def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
     if np.all(snapshot.placement != UNPLACED):
         found.append((STAYING, np.array(snapshot.placement)))
     if is_small(problem):
-        found.append((OWN, place_small(problem, rng)))
+        own = place_small(problem, rng)
+        found.append((PROVEN if own.proven else OWN, own.node))
     else:
         found += [(OWN, node) for node in place_large(problem, rng)]
     if len(movable) <= OTHERS_UP_TO_TASKS:
