@@ -199,7 +199,8 @@ def test_the_same_facts_give_the_same_plan() -> None:
 
 def test_a_tenants_nonsense_is_no_trouble_for_others() -> None:
     """The API server will refuse the pod, and say why."""
-    plan = place_tasks(situation(vertex=vertex_body("split", template=template(cpu="-1"))))
+    nonsense = template(resources={"requests": {"cpu": "-1"}})
+    plan = place_tasks(situation(vertex=vertex_body("split", template=nonsense)))
     assert len(plan.placed) == 2
 
 
