@@ -18,7 +18,7 @@ from thalweg_simulated_scenes import (
 NODES = ("a-0", "a-1", "b-0", "b-1")
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     placed=st.lists(st.sampled_from(NODES), min_size=3, max_size=12),
     rate=st.integers(min_value=0, max_value=40_000),
@@ -75,14 +75,14 @@ def test_a_task_that_is_overloaded_holds_its_senders_up() -> None:
 
 
 def test_a_backlog_grows_under_overload_and_drains_afterwards() -> None:
-    simulation = simulation_of(word_count(), profile="1000@0,100000@5,1000@10")
+    simulation = simulation_of(word_count(), profile="1000@0,20000@5,1000@10")
     waiting = []
-    for _ in range(200):
+    for _ in range(40):
         simulation.advance(1.0)
         waiting.append(float(play_of(simulation).backlog.sum()))
     assert waiting[3] == 0
     assert waiting[5] < waiting[6] < waiting[8]
-    assert waiting[12] > waiting[20] > waiting[40]
+    assert waiting[9] > waiting[10] > waiting[12] > 0
     assert waiting[-1] == 0
 
 
