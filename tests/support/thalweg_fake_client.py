@@ -10,7 +10,7 @@ from typing import Any
 
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import Object, Resource
-from thalweg_operator.errors import AlreadyExists, ApiError, Conflict, NotFound
+from thalweg_operator.errors import AlreadyExists, Conflict, NotFound, OperatorError
 
 Key = tuple[str, str, str]
 
@@ -23,7 +23,7 @@ class FakeClient(Client):
         self.writes: list[tuple[str, str, str]] = []
         """Verb, plural with subresource, and name, in order."""
         self.reads: list[str] = []
-        self._failures: dict[str, list[ApiError | None]] = {}
+        self._failures: dict[str, list[OperatorError | None]] = {}
         self._version = 100
         for resource, body in objects:
             self.put(resource, body)
@@ -32,7 +32,7 @@ class FakeClient(Client):
         """Have an object, without a write."""
         self.objects[self._key(resource, body["metadata"])] = deepcopy(dict(body))
 
-    def fail(self, verb: str, *answers: ApiError | None) -> None:
+    def fail(self, verb: str, *answers: OperatorError | None) -> None:
         """Answer the next writes of a verb so; None lets one through."""
         self._failures[verb] = list(answers)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from thalweg_operator import naming
 from thalweg_operator.act.carry_out import Post, posts_for, without_room_for_two
 from thalweg_operator.api.topology import TopologySpec
-from thalweg_operator.deciding import Situation, place_tasks
+from thalweg_operator.deciding import Situation, fits_instead, place_tasks
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import NodeFact, PodFact
 from thalweg_operator.observe.ledger import Ledger
@@ -96,21 +96,24 @@ class TinyCluster:
     def turn(self) -> Turn:
         """One turn of the operator."""
         found = self.look()
-        plan = place_tasks(
-            Situation(
-                name="tiny",
-                spec=self.spec,
-                replicas={"split": self.replicas},
-                surveys={"split": found},
-                nodes=self.nodes,
-                ledger=self._ledger(),
-                now_s=self.now_s,
-            )
+        situation = Situation(
+            name="tiny",
+            spec=self.spec,
+            replicas={"split": self.replicas},
+            surveys={"split": found},
+            nodes=self.nodes,
+            ledger=self._ledger(),
+            now_s=self.now_s,
         )
+        plan = place_tasks(situation)
         posts = posts_for(found.needs, plan.assignments, self.nodes, self.spec, binds_node=True)
-        crowded = tuple(
-            end.pod for end in without_room_for_two(found.needs, posts, disrupted=found.disrupted)
+        endings = without_room_for_two(
+            found.needs,
+            posts,
+            disrupted=found.disrupted,
+            fits_instead=lambda need: fits_instead(situation, need),
         )
+        crowded = tuple(end.pod for end in endings)
         for one in (*(end.pod for end in found.delete), *crowded):
             self.delete_pod(one.name)
         for end in found.retire:

@@ -97,8 +97,8 @@ def make_pods(
     all the same. The pods of a vertex differ in nothing that a quota or a policy looks at, so the
     first refusal is the answer for all of them.
     """
-    if not posts:
-        return
+    if not posts or vertex["metadata"].get("deletionTimestamp"):
+        return  # A vertex that is being deleted could never go if it always had new pods.
     try:
         first = _reserve_incarnations(client, vertex, posts)
     except (Conflict, NotFound):

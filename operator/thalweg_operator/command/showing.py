@@ -57,7 +57,7 @@ def show_plan(console: Console, answer: Answer) -> None:
 
 
 def show_comparison(console: Console, answers: Sequence[Answer]) -> None:
-    """One line a strategy, the lowest J first."""
+    """One line a strategy."""
     table = _table("STRATEGY", "J", "X-DOMAIN", "LATENCY", "NODES", "OVERLOADED", "SECONDS")
     for each in answers:
         table.add_row(

@@ -5,10 +5,11 @@ rule of Kubernetes' HorizontalPodAutoscaler, to compare with. `resized` is the s
 be with other numbers of tasks, so that scale and placement are planned together.
 """
 
+from thalweg_scheduling.model.memory import Lull, Memory, Raise
 from thalweg_scheduling.scale.decision import decide_replicas
 from thalweg_scheduling.scale.hpa import follow_utilization
 from thalweg_scheduling.scale.resizing import resized
-from thalweg_scheduling.scale.scaling import Lull, Memory, Raise, Scaler, Scaling
+from thalweg_scheduling.scale.scaling import Scaler, Scaling
 
 __all__ = [
     "Lull",

@@ -9,11 +9,12 @@ import numpy as np
 from thalweg_scheduling.model.arrays import Floats
 from thalweg_scheduling.model.graph import Vertex
 from thalweg_scheduling.model.matrices import DependencyMatrix, TaskLoad
+from thalweg_scheduling.model.memory import Lull, Memory, Raise
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.scale.ds2 import Need, rates_through, tasks_needed
 from thalweg_scheduling.scale.flow import Stream, VertexFlow, observe_streams, observe_vertices
-from thalweg_scheduling.scale.scaling import Lull, Memory, Raise, Scaling
+from thalweg_scheduling.scale.scaling import Scaling
 from thalweg_scheduling.scale.steadying import (
     bounded,
     cooling_down,

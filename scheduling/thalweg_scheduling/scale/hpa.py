@@ -14,10 +14,11 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Floats
 from thalweg_scheduling.model.graph import Vertex
+from thalweg_scheduling.model.memory import Lull, Memory
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.scale.flow import known
-from thalweg_scheduling.scale.scaling import Lull, Memory, Scaling
+from thalweg_scheduling.scale.scaling import Scaling
 from thalweg_scheduling.scale.steadying import bounded, lull_is_over, next_lulls
 
 TOLERANCE = 0.1

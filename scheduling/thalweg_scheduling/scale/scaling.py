@@ -1,65 +1,17 @@
-"""What a scaler says, and what it has to remember from one decision to the next."""
+"""What a scaler says."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
+from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.reasons import Reason
 from thalweg_scheduling.model.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lull:
-    """A time in which a vertex would have done with fewer tasks than it has."""
-
-    since_s: float
-    most_wanted: int
-    """The largest number of tasks that was wanted in that time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raise:
-    """A scale-up whose effect is still to be seen."""
-
-    at_s: float
-    from_replicas: int
-    to_replicas: int
-    capacity_per_s: float
-    """What the vertex could process before it."""
-
-
-def _no_lulls() -> Mapping[str, Lull]:
-    return MappingProxyType({})
-
-
-def _no_raises() -> Mapping[str, Raise]:
-    return MappingProxyType({})
-
-
-def _no_numbers() -> Mapping[str, float]:
-    return MappingProxyType({})
-
-
 def _no_counts() -> Mapping[str, int]:
     return MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """What one decision hands to the next, by the name of the vertex.
-
-    A snapshot is one moment. That a queue grows, that a lull has lasted, that more tasks did not
-    help: these need two. The caller keeps this value and gives it back; without it, a scaler
-    falls back to what one moment can tell.
-    """
-
-    at_s: float
-    """When the loads were observed that the numbers are from."""
-    queue_tuples: Mapping[str, float] = field(default_factory=_no_numbers)
-    growth_per_s: Mapping[str, float] = field(default_factory=_no_numbers)
-    lulls: Mapping[str, Lull] = field(default_factory=_no_lulls)
-    raises: Mapping[str, Raise] = field(default_factory=_no_raises)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

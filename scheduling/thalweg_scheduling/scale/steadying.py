@@ -8,9 +8,9 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Floats
 from thalweg_scheduling.model.limits import ScalingLimits
+from thalweg_scheduling.model.memory import Lull, Raise
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
-from thalweg_scheduling.scale.scaling import Lull, Raise
 
 # A raise that brought less than this share of what it promised did not help.
 LEAST_EFFECT = 0.1

@@ -113,6 +113,13 @@ def test_a_vertex_that_is_gone_gets_no_pods() -> None:
     assert client.objects == {}
 
 
+def test_a_vertex_that_is_being_deleted_gets_no_pods() -> None:
+    client, vertex = making()
+    vertex["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+    assert list(make_pods(client, vertex, SPLIT, [post(0)], sends=True)) == []
+    assert client.writes == []
+
+
 def test_a_name_that_is_still_taken_is_passed_over() -> None:
     client, vertex = making()
     client.put(PODS, body(pod(0, 1)))

@@ -99,6 +99,18 @@ def test_without_room_for_two_one_task_at_a_time_leaves_first(story: Story) -> N
     assert "NoRoomForTwo" in {reason for reason, _ in story.events("tight")}
 
 
+def test_a_template_that_fits_nowhere_costs_no_pod(story: Story) -> None:
+    story.add_nodes(domains=2, cpu="1")
+    story.apply(chain("grown", vertex("work", 2, requests={"cpu": "700m"}, **story.here)))
+    story.until_ready("grown")
+    before = {pod["metadata"]["uid"] for pod in story.pods("grown")}
+    story.apply(chain("grown", vertex("work", 2, requests={"cpu": "7"}, **story.here)))
+    story.until(lambda: story.condition("grown", "Scheduled")[0] == "False", what="no room")
+    story.until_still()
+    assert {pod["metadata"]["uid"] for pod in story.pods("grown")} == before
+    assert story.condition("grown", "Ready")[0] == "True"
+
+
 def _at(node: str) -> dict[str, Any]:
     return {"nodeSelector": {"kubernetes.io/hostname": node}}
 

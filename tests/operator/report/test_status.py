@@ -1,0 +1,241 @@
+"""What a status says is true, and says what to do about it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from thalweg_operator.naming import TaskKey
+from thalweg_operator.observe.facts import PodFact
+from thalweg_operator.observe.survey import Survey, Wanted
+from thalweg_operator.report.status import (
+    Decision,
+    Judgement,
+    Outcome,
+    timestamp,
+    topology_status,
+    vertex_status,
+)
+from thalweg_operator_worlds import HASH, NOW_S, TOPOLOGY, look, pod
+
+VALID = Judgement(generation=3, in_force=3)
+DOMAINS = {"n1": "a", "n2": "b", "n9": ""}
+
+
+def wanted(replicas: int, *, vertex: str = "split") -> Wanted:
+    return Wanted(vertex=vertex, replicas=replicas, template_hash=HASH)
+
+
+def outcome(*pods: PodFact, replicas: int = 2, **more: Any) -> Outcome:
+    found = Outcome(
+        judgement=VALID,
+        wanted=(wanted(replicas),),
+        surveys={"split": look(*pods, replicas=replicas)},
+        domains=DOMAINS,
+    )
+    return replace(found, **more)
+
+
+def said(found: Outcome, kind: str, before: dict[str, Any] | None = None) -> tuple[str, str, str]:
+    conditions = topology_status(before or {}, found, NOW_S)["conditions"]
+    (one,) = [one for one in conditions if one["type"] == kind]
+    return one["status"], one["reason"], one["message"]
+
+
+NOBODY = Judgement(generation=3, in_force=None, reason="Cycle", message="a → a")
+KEPT = Judgement(generation=3, in_force=2, reason="Cycle", message="a → a")
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "reason", "message"),
+    [
+        (outcome(pod(0), pod(1)), "True", "AllTasksReady", "all 2 tasks are ready"),
+        (
+            outcome(pod(0), pod(1, ready=False)),
+            "False",
+            "TasksNotReady",
+            "1 of 2 tasks are ready; waiting for split-1",
+        ),
+        (
+            outcome(pod(0), pod(1, ready=False, failure="ImagePullBackOff")),
+            "False",
+            "TasksNotReady",
+            "1 of 2 tasks are ready; waiting for split-1 (ImagePullBackOff)",
+        ),
+        (
+            outcome(replicas=6),
+            "False",
+            "TasksNotReady",
+            "0 of 6 tasks are ready; waiting for split-0, split-1, split-2 and 3 more",
+        ),
+        (
+            outcome(pod(0), pod(1, deleting=True), replicas=0, suspended=True),
+            "False",
+            "Suspended",
+            "suspended; 2 pods are still leaving",
+        ),
+        (outcome(replicas=0, suspended=True), "False", "Suspended", "suspended"),
+        (
+            outcome(judgement=NOBODY, wanted=(), surveys={}),
+            "False",
+            "Invalid",
+            "there is no valid spec to carry out: a → a",
+        ),
+        (
+            outcome(pod(0), pod(1), judgement=KEPT),
+            "True",
+            "AllTasksReady",
+            "all 2 tasks are ready",
+        ),
+        (
+            outcome(pod(0, template_hash="old"), pod(1), pod(0, 2, ready=False)),
+            "True",
+            "AllTasksReady",
+            "all 2 tasks are ready",
+        ),
+    ],
+    ids=[
+        "all ready",
+        "one starts",
+        "one fails",
+        "none there",
+        "suspending",
+        "suspended",
+        "never valid",
+        "last valid spec in force",
+        "rolling",
+    ],
+)
+def test_ready(found: Outcome, status: str, reason: str, message: str) -> None:
+    assert said(found, "Ready") == (status, reason, message)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "status", "reason"),
+    [(VALID, "True", "Valid"), (NOBODY, "False", "Cycle"), (KEPT, "False", "Cycle")],
+)
+def test_valid(judgement: Judgement, status: str, reason: str) -> None:
+    assert said(outcome(judgement=judgement), "Valid")[:2] == (status, reason)
+
+
+WAITING = pod(1, on=None, unschedulable_since_s=NOW_S)
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "reason", "message"),
+    [
+        (outcome(pod(0), pod(1)), "True", "Fits", "every task has room on a node"),
+        (outcome(missing=("no room",)), "False", "Infeasible", "no room"),
+        (
+            outcome(missing=("no room", "nor there", "nor here")),
+            "False",
+            "Infeasible",
+            "no room (and 2 more tasks)",
+        ),
+        (
+            outcome(pod(0), WAITING),
+            "False",
+            "Unschedulable",
+            "kube-scheduler finds no node for split-1",
+        ),
+        (
+            outcome(judgement=NOBODY),
+            "Unknown",
+            "Invalid",
+            "there is no valid spec to find room for",
+        ),
+    ],
+)
+def test_scheduled(found: Outcome, status: str, reason: str, message: str) -> None:
+    assert said(found, "Scheduled") == (status, reason, message)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status", "reason"),
+    [("", "False", "AsExpected"), ("quota exceeded", "True", "TurnFailed")],
+)
+def test_degraded(trouble: str, status: str, reason: str) -> None:
+    found = said(outcome(trouble=trouble), "Degraded")
+    assert found[:2] == (status, reason)
+    assert trouble in found[2]
+
+
+def test_counts() -> None:
+    status = topology_status({}, outcome(pod(0), pod(1, on="n2"), replicas=3), NOW_S)
+    assert status["tasks"] == {"desired": 3, "ready": 2, "summary": "2/3"}
+    assert status["vertices"] == [{"name": "split", "desired": 3, "ready": 2, "domains": 2}]
+    assert (status["observedGeneration"], status["lastValidGeneration"]) == (3, 3)
+
+
+def test_a_node_without_a_domain_counts_as_none() -> None:
+    survey = look(pod(0), pod(1, 1), replicas=2)
+    found = replace(outcome(), surveys={"split": survey}, domains={"n1": ""})
+    assert topology_status({}, found, NOW_S)["vertices"][0]["domains"] == 0
+
+
+def test_a_generation_that_never_was_valid_is_not_named() -> None:
+    assert "lastValidGeneration" not in topology_status({}, outcome(judgement=NOBODY), NOW_S)
+
+
+def test_decisions_are_kept_newest_first_and_only_ten() -> None:
+    before = {"decisions": [{"at": "x", "reason": str(n), "message": ""} for n in range(10)]}
+    found = outcome(decision=Decision(reason="FirstPlacement", message="m" * 2000))
+    status = topology_status(before, found, NOW_S)
+    assert [one["reason"] for one in status["decisions"]] == [
+        "FirstPlacement",
+        *map(str, range(9)),
+    ]
+    assert status["lastDecision"] == status["decisions"][0]
+    assert status["lastDecision"]["at"] == timestamp(NOW_S) == "2026-03-01T12:00:00Z"
+    assert len(status["lastDecision"]["message"].encode()) <= 1024
+
+
+def test_no_decision_leaves_the_last_one() -> None:
+    status = topology_status({"decisions": [{}], "lastDecision": {}}, outcome(), NOW_S)
+    assert not {"decisions", "lastDecision"} & set(status)
+
+
+def test_a_second_look_says_the_same() -> None:
+    found = outcome(pod(0), pod(1, ready=False))
+    once = topology_status({}, found, NOW_S)
+    assert topology_status(once, found, NOW_S + 60) == once
+
+
+def vertex(found: Survey, replicas: int) -> dict[str, Any]:
+    return vertex_status(wanted(replicas), found, 4, TOPOLOGY, DOMAINS)
+
+
+def test_vertex() -> None:
+    pods = (pod(0, 3), pod(1, 4, on="n2", template_hash="old"), pod(2, 5, on=None, planned="n1"))
+    assert vertex(look(*pods, replicas=4), 4) == {
+        "observedGeneration": 4,
+        "replicas": 3,
+        "readyReplicas": 2,
+        "updatedReplicas": 2,
+        "selector": "thalweg.dev/state=active,thalweg.dev/topology=word-count,"
+        "thalweg.dev/vertex=split",
+        "templateHash": HASH,
+        "tasks": [
+            {"index": 0, "incarnation": 3, "templateHash": HASH, "node": "n1", "domain": "a"},
+            {"index": 1, "incarnation": 4, "templateHash": "old", "node": "n2", "domain": "b"},
+            {"index": 2, "incarnation": 5, "templateHash": HASH, "node": "n1", "domain": "a"},
+        ],
+    }
+
+
+def test_a_task_is_where_it_is_served_until_its_successor_is_ready() -> None:
+    found = look(pod(0, 1, template_hash="old"), pod(0, 2, on="n2", ready=False))
+    status = vertex(found, 1)
+    assert [line["incarnation"] for line in status["tasks"]] == [1]
+    assert status["updatedReplicas"] == 1
+
+
+def test_a_pod_without_any_node_has_none_in_its_line() -> None:
+    (line,) = vertex(look(pod(0, 1, on=None)), 1)["tasks"]
+    assert set(line) == {"index", "incarnation", "templateHash"}
+
+
+def test_an_unknown_task_key_never_appears() -> None:
+    found = look(pod(0), pod(7), replicas=1)
+    assert list(found.holders) == [TaskKey(vertex="split", index=0)]
+    assert len(vertex(found, 1)["tasks"]) == 1

@@ -1,0 +1,55 @@
+"""API objects to facts; what is spoilt is left out."""
+
+import pytest
+
+from thalweg_runtime.simulated.parsing import cores_of, world_of
+from thalweg_simulated_scenes import Scene, word_count
+
+
+@pytest.mark.parametrize(
+    ("quantity", "cores"),
+    [("4", 4.0), ("1500m", 1.5), ("0.5", 0.5), ("2e1", 20.0), ("?", 1.0), ("xm", 1.0)],
+)
+def test_cores_of_a_quantity(quantity: str, cores: float) -> None:
+    assert cores_of(quantity) == cores
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"vertex": "read"}', '{"vertex": "read", "edges": 3}']
+)
+def test_routes_that_somebody_spoilt_are_no_routes(text: str) -> None:
+    scene = word_count()
+    scene.route("read", "split")
+    scene.routes[0]["data"]["routes.json"] = text
+    topology = scene.world().topologies[0]
+    assert [edge.receivers for edge in topology.edges] == [None, None]
+
+
+def test_empty_routes_are_routes_without_receivers() -> None:
+    scene = word_count()
+    scene.route("read", "split")
+    assert scene.world().topologies[0].edges[0].receivers == {}
+
+
+def test_a_pod_with_spoilt_labels_is_left_out() -> None:
+    scene = word_count()
+    scene.pods["words-split-0-0"]["metadata"]["labels"]["thalweg.dev/task"] = "x"
+    scene.pods["words-split-1-0"]["metadata"]["labels"]["thalweg.dev/vertex"] = "other"
+    tasks = [pod.task for pod in scene.world().topologies[0].pods]
+    assert tasks == ["read-0", "read-1", "count-0", "count-1"]
+
+
+def test_annotations_that_cannot_be_read_declare_nothing() -> None:
+    topology = word_count().topology()
+    topology["metadata"]["annotations"] = {
+        "simulated.thalweg.dev/read": "{",
+        "simulated.thalweg.dev/split": '{"service_us": "x"}',
+        "simulated.thalweg.dev/count": '{"service_us": 5, "other": 1}',
+    }
+    world = world_of(topologies=[topology], pods=[], config_maps=[], nodes=[])
+    assert world.topologies[0].traits == {"read": {}, "split": {}, "count": {"service_us": 5.0}}
+
+
+def test_sources_and_sinks_are_the_ends_of_the_graph() -> None:
+    topology = Scene().world().topologies[0]
+    assert (topology.sources, topology.sinks) == (("read",), ("count",))
