@@ -24,11 +24,13 @@ from thalweg_testbed.processes import Process
 
 __all__ = [
     "COREDNS",
+    "HELM",
     "KIND",
     "KUBERNETES_VERSION",
     "LATENCY",
     "NODE_PROGRAMS",
     "PAUSE",
+    "PLACEHOLDER",
     "PROGRAMS",
     "RUNC_FRONT",
     "SERVERS",
@@ -76,9 +78,11 @@ NODE_PROGRAMS = tuple(
     for name in ("kubeadm", "kubelet", "kube-proxy")
 )
 COREDNS = Program(name="coredns", module="coredns", package=".")
+HELM = Program(name="helm", module="helm", package="helm.sh/helm/v3/cmd/helm")
 KIND = Program(name="kind", module="kind", package="sigs.k8s.io/kind")
 LATENCY = Program(name="latency", module="latency", package=".")
 PAUSE = Program(name="pause", module="pause", package=".")
+PLACEHOLDER = Program(name="placeholder", module="placeholder", package=".")
 RUNC_FRONT = Program(name="runc-front", module="runcfront", package=".")
 """What the kind bed needs, each where it is needed; see thalweg_testbed.kind."""
 

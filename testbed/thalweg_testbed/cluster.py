@@ -31,6 +31,11 @@ class Cluster:
         self._node_count = 0
 
     @property
+    def kubectl_path(self) -> Path:
+        """The kubectl that talks to it."""
+        return self._kubectl
+
+    @property
     def is_ours(self) -> bool:
         """Tell whether its servers, nodes and audit log are ours."""
         return False

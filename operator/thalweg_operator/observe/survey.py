@@ -167,6 +167,18 @@ class _Look:
         silent_s = self.now_s - node.ready_changed_at_s
         return Why.NODE_LOST if silent_s >= self.patience.not_ready_s else None
 
+    def is_beyond_help(self, pod: PodFact, lost: Mapping[str, Why], server: PodFact | None) -> bool:
+        """Whether a lost pod may be deleted.
+
+        On a silent node it may still run. Where all nodes fall silent at once, it is the control
+        plane that is cut off: then what runs must not end when the nodes are heard again.
+        """
+        if pod.uid not in lost:
+            return False
+        return (
+            server is not None or lost[pod.uid] is not Why.NODE_LOST or pod.node not in self.nodes
+        )
+
     def why_replaced(self, pod: PodFact, server: PodFact | None) -> Why | None:
         """Why a living pod should make way; None for one that is as wanted."""
         if pod.labels.get(naming.TEMPLATE_HASH) != self.wanted.template_hash:
@@ -257,14 +269,14 @@ def _by_task(vertex: str, pods: Iterable[PodFact]) -> dict[TaskKey, tuple[PodFac
 
 def _one_task(look: _Look, task: TaskKey, pods: Sequence[PodFact]) -> _Found:
     lost = {pod.uid: why for pod in pods if (why := look.why_lost(pod))}
+    living = [pod for pod in pods if pod.uid not in lost and not _is_retiring(pod)]
+    server = next((pod for pod in living if pod.is_ready), None)
     rests = bool(pods) and look.is_resting(pods[0])
     gone = tuple(
         Ending(pod=pod, why=lost.get(pod.uid, Why.SUPERSEDED))
         for pod in (pods[1:] if rests else pods)
-        if not pod.is_deleting and (pod.uid in lost or look.has_retired(pod))
+        if not pod.is_deleting and (look.is_beyond_help(pod, lost, server) or look.has_retired(pod))
     )
-    living = [pod for pod in pods if pod.uid not in lost and not _is_retiring(pod)]
-    server = next((pod for pod in living if pod.is_ready), None)
     if rests:
         return _Found(
             task=task,

@@ -23,6 +23,7 @@ from thalweg_operator.report.conditions import merged_conditions
 from thalweg_operator.report.events import events_for
 from thalweg_operator.report.status import (
     Outcome,
+    VertexView,
     timestamp,
     topology_status,
     unknown_since,
@@ -54,9 +55,14 @@ class Publisher:
             vertex = facts.vertices.get(wanted.vertex)
             found = outcome.surveys.get(wanted.vertex)
             if vertex is not None and found is not None:
-                generation = int(vertex["metadata"].get("generation") or 0)
-                status = vertex_status(wanted, found, generation, facts.name, outcome.domains)
-                self._write(STREAM_VERTICES, vertex, status)
+                view = VertexView(
+                    topology=facts.name,
+                    generation=int(vertex["metadata"].get("generation") or 0),
+                    before=vertex.get("status") or {},
+                    domains=outcome.domains,
+                    now_s=world.now_s,
+                )
+                self._write(STREAM_VERTICES, vertex, vertex_status(wanted, found, view))
         before = facts.topology.get("status") or {}
         status = _topology_status(before, outcome, world.now_s)
         self._write(STREAM_TOPOLOGIES, facts.topology, status)

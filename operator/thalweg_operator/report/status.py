@@ -81,7 +81,7 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
         "observedGeneration": judgement.generation,
         "conditions": merged_conditions(
             before.get("conditions") or (),
-            (*conditions_of(outcome, ready, desired), *outcome.further),
+            (*conditions_of(outcome, desired), *outcome.further),
             generation=judgement.generation,
             at=at,
         ),
@@ -107,11 +107,11 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
     return status
 
 
-def conditions_of(outcome: Outcome, ready: int, desired: int) -> tuple[Condition, ...]:
+def conditions_of(outcome: Outcome, desired: int) -> tuple[Condition, ...]:
     """Ready, Valid, Scheduled and Degraded, in this order."""
     judgement = outcome.judgement
     return (
-        _ready(outcome, ready, desired),
+        _ready(outcome, desired),
         Condition(
             kind="Valid",
             status=judgement.is_valid,
@@ -142,40 +142,66 @@ def unknown_since(trouble: str) -> tuple[Condition, ...]:
     )
 
 
-def vertex_status(
-    wanted: Wanted, survey: Survey, generation: int, topology: str, domains: Mapping[str, str]
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VertexView:
+    """What the status of a StreamVertex is made from, besides its pods."""
+
+    topology: str
+    generation: int
+    before: Mapping[str, Any]
+    """The status as it was."""
+    domains: Mapping[str, str]
+    """Node to domain."""
+    now_s: float
+
+
+def vertex_status(wanted: Wanted, survey: Survey, view: VertexView) -> dict[str, Any]:
     """The status of a StreamVertex, its incarnation counter apart."""
-    selector = naming.active_selector(topology, wanted.vertex)
+    selector = naming.active_selector(view.topology, wanted.vertex)
     holders = sorted(survey.holders.items())
+    # No vertex has fewer than one task, unless its topology is suspended.
+    ready = _suspended([survey]) if wanted.replicas == 0 else _served([survey], wanted.replicas)
     return {
-        "observedGeneration": generation,
+        "observedGeneration": view.generation,
+        "conditions": merged_conditions(
+            view.before.get("conditions") or (),
+            (ready,),
+            generation=view.generation,
+            at=timestamp(view.now_s),
+        ),
         "replicas": len(holders),
         "readyReplicas": len(survey.serving),
         "updatedReplicas": sum(_hash(pod) == wanted.template_hash for _, pod in holders),
         "selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items())),
         "templateHash": wanted.template_hash,
         "tasks": [
-            _task_line(task, survey.serving.get(task, pod), domains) for task, pod in holders
+            _task_line(task, survey.serving.get(task, pod), view.domains) for task, pod in holders
         ],
     }
 
 
-def _ready(outcome: Outcome, ready: int, desired: int) -> Condition:
-    def say(reason: str, message: str, *, status: bool = False) -> Condition:
-        return Condition(kind="Ready", status=status, reason=reason, message=message)
-
+def _ready(outcome: Outcome, desired: int) -> Condition:
     if outcome.judgement.in_force is None:
-        return say("Invalid", f"there is no valid spec to carry out: {outcome.judgement.message}")
-    if outcome.suspended:
-        left = sum(survey.leaving for survey in outcome.surveys.values())
-        return say(
-            "Suspended", f"suspended; {left} pods are still leaving" if left else "suspended"
-        )
-    if ready < desired:
-        waiting = [line for survey in outcome.surveys.values() for line in _waiting(survey)]
-        return say("TasksNotReady", f"{ready} of {desired} tasks are ready{_named(waiting)}")
-    return say("AllTasksReady", f"all {desired} tasks are ready", status=True)
+        message = f"there is no valid spec to carry out: {outcome.judgement.message}"
+        return Condition(kind="Ready", status=False, reason="Invalid", message=message)
+    surveys = list(outcome.surveys.values())
+    return _suspended(surveys) if outcome.suspended else _served(surveys, desired)
+
+
+def _suspended(surveys: Sequence[Survey]) -> Condition:
+    left = sum(survey.leaving for survey in surveys)
+    message = f"suspended; {left} pods are still leaving" if left else "suspended"
+    return Condition(kind="Ready", status=False, reason="Suspended", message=message)
+
+
+def _served(surveys: Sequence[Survey], desired: int) -> Condition:
+    ready = sum(len(survey.serving) for survey in surveys)
+    if ready >= desired:
+        message = f"all {desired} tasks are ready"
+        return Condition(kind="Ready", status=True, reason="AllTasksReady", message=message)
+    waiting = [line for survey in surveys for line in _waiting(survey)]
+    message = f"{ready} of {desired} tasks are ready{_named(waiting)}"
+    return Condition(kind="Ready", status=False, reason="TasksNotReady", message=message)
 
 
 def _scheduled(outcome: Outcome) -> Condition:

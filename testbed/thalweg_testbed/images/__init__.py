@@ -1,5 +1,6 @@
 """Images for nodes and pods, pulled where a registry answers and else made from packages."""
 
 from thalweg_testbed.images.node import find_node_image
+from thalweg_testbed.images.pods import Images
 
-__all__ = ["find_node_image"]
+__all__ = ["Images", "find_node_image"]

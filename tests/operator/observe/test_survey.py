@@ -99,11 +99,30 @@ CASES = (
     ),
     Case(says="node silent for a moment", pods=(STARTING,), nodes=silent(29.9), holder=1),
     Case(
-        says="node silent for too long",
+        says="node silent for too long: replaced, but not ended before another serves",
         pods=(READY,),
         nodes=silent(30),
         need=Why.NODE_LOST,
+    ),
+    Case(
+        says="node silent, the successor starts",
+        pods=(READY, pod(0, 2, on="n2", ready=False)),
+        nodes=silent(30),
+        holder=2,
+    ),
+    Case(
+        says="node silent, the successor serves",
+        pods=(READY, pod(0, 2, on="n2")),
+        nodes=silent(30),
         delete=((1, Why.NODE_LOST),),
+        holder=2,
+        server=2,
+    ),
+    Case(
+        says="the silent node is heard again before the successor is ready",
+        pods=(READY, pod(0, 2, on=None)),
+        holder=2,
+        server=1,
     ),
     Case(
         says="node not ready, nobody knows since when",

@@ -12,6 +12,7 @@ from thalweg_operator.report.status import (
     Decision,
     Judgement,
     Outcome,
+    VertexView,
     timestamp,
     topology_status,
     vertex_status,
@@ -201,13 +202,20 @@ def test_a_second_look_says_the_same() -> None:
     assert topology_status(once, found, NOW_S + 60) == once
 
 
-def vertex(found: Survey, replicas: int) -> dict[str, Any]:
-    return vertex_status(wanted(replicas), found, 4, TOPOLOGY, DOMAINS)
+def vertex(
+    found: Survey, replicas: int, before: dict[str, Any] | None = None, now_s: float = NOW_S
+) -> dict[str, Any]:
+    view = VertexView(
+        topology=TOPOLOGY, generation=4, before=before or {}, domains=DOMAINS, now_s=now_s
+    )
+    return vertex_status(wanted(replicas), found, view)
 
 
 def test_vertex() -> None:
     pods = (pod(0, 3), pod(1, 4, on="n2", template_hash="old"), pod(2, 5, on=None, planned="n1"))
-    assert vertex(look(*pods, replicas=4), 4) == {
+    status = vertex(look(*pods, replicas=4), 4)
+    assert len(status.pop("conditions")) == 1
+    assert status == {
         "observedGeneration": 4,
         "replicas": 3,
         "readyReplicas": 2,
@@ -221,6 +229,33 @@ def test_vertex() -> None:
             {"index": 2, "incarnation": 5, "templateHash": HASH, "node": "n1", "domain": "a"},
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("found", "replicas", "answer"),
+    [
+        (look(pod(0)), 1, ("True", "AllTasksReady", "all 1 tasks are ready")),
+        (
+            look(pod(0), replicas=2),
+            2,
+            ("False", "TasksNotReady", "1 of 2 tasks are ready; waiting for split-1"),
+        ),
+        (
+            look(pod(0), replicas=0),
+            0,
+            ("False", "Suspended", "suspended; 1 pods are still leaving"),
+        ),
+    ],
+)
+def test_a_vertex_is_ready(found: Survey, replicas: int, answer: tuple[str, str, str]) -> None:
+    (one,) = vertex(found, replicas)["conditions"]
+    assert (one["type"], one["observedGeneration"]) == ("Ready", 4)
+    assert (one["status"], one["reason"], one["message"]) == answer
+
+
+def test_a_second_look_at_a_vertex_says_the_same() -> None:
+    once = vertex(look(pod(0)), 1)
+    assert vertex(look(pod(0)), 1, before=once, now_s=NOW_S + 60) == once
 
 
 def test_a_task_is_where_it_is_served_until_its_successor_is_ready() -> None:

@@ -1,0 +1,3 @@
+module thalweg.dev/testbed/placeholder
+
+go 1.25.0

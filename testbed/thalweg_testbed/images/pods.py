@@ -1,0 +1,134 @@
+"""Images for pods: the operator's, from its Dockerfile, and a worker's placeholder.
+
+Where a registry answers, Dockerfiles build on its Python. Elsewhere they build on a Python made
+from Debian packages, and fetch Python packages as this machine does: with its certificates and its
+index.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from thalweg_testbed.binaries import (
+    PLACEHOLDER,
+    Report,
+    cache_directory,
+    find_binaries,
+    print_progress,
+)
+from thalweg_testbed.docker.engine import Engine
+from thalweg_testbed.docker.host import read_host
+from thalweg_testbed.errors import CommandFailed
+from thalweg_testbed.images.debian import debian_tar, scratch_directory
+from thalweg_testbed.images.single import import_directory, place
+
+__all__ = ["Images"]
+
+_ROOT = Path(__file__).resolve().parents[3]
+_PUBLISHED = "python:3.12-slim-bookworm"
+_PACKAGES = ("ca-certificates", "python3", "python3-venv")
+_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "operator", "scheduling", "spark", "runtime")
+_BUILD_S = 1800.0
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+_INDEX_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
+_PROXY_SETTINGS = ("http_proxy", "https_proxy", "no_proxy")
+
+
+class Images:
+    """The pods' images of one Docker. A name stands for its content: tags are keys."""
+
+    def __init__(
+        self, engine: Engine, *, cache: Path | None = None, report: Report = print_progress
+    ) -> None:
+        self._engine = engine
+        self._cache = cache or cache_directory()
+        self._report = report
+
+    def placeholder(self) -> str:
+        """Return the image of a worker that does nothing but keep the contract."""
+        program = find_binaries([PLACEHOLDER], report=self._report)[PLACEHOLDER.name]
+        name = f"thalweg-placeholder:{program.parent.name.rpartition('-')[2]}"
+        if not self._engine.has_image(name):
+            with scratch_directory(self._cache / "images") as directory:
+                place(program, directory / "placeholder")
+                changes = ['ENTRYPOINT ["/placeholder"]', "USER 10001:10001"]
+                import_directory(self._engine, name, directory, changes=changes)
+        return name
+
+    def operator(self) -> str:
+        """Return the operator's image, built from this checkout."""
+        return self._built("operator", ["locks/operator.txt", *_SOURCES])
+
+    def _built(self, name: str, sources: Sequence[str]) -> str:
+        dockerfile = f"Dockerfile.{name}"
+        paths = [_ROOT / one for one in (dockerfile, *sources)]
+        tag = f"thalweg-{name}:{_key(paths)}"
+        if self._engine.has_image(tag):
+            return tag
+        base = self._python()
+        self._report(f"==> building {tag} from {dockerfile}")
+        with scratch_directory(self._cache / "images") as context:
+            for path in paths:
+                _copy(path, context / path.relative_to(_ROOT))
+            self._engine.run(
+                *("build", "--quiet", "--force-rm", "--network", "host", "--tag", tag),
+                *("--file", str(context / dockerfile), *base, str(context)),
+                timeout_s=_BUILD_S,
+            )
+        return tag
+
+    def _python(self) -> list[str]:
+        """Return the options by which a Dockerfile gets its base images."""
+        if self._engine.has_image(_PUBLISHED) or self._can_pull():
+            return []
+        key = hashlib.sha256("\0".join(_PACKAGES).encode()).hexdigest()[:12]
+        base, build = f"thalweg-python:{key}", f"thalweg-python-build:{key}"
+        if not self._engine.has_image(base):
+            host = read_host()
+            tar = debian_tar(_PACKAGES, cache=self._cache, host=host, report=self._report)
+            self._engine.run("import", str(tar), base)
+        with scratch_directory(self._cache / "images") as directory:
+            (directory / "Dockerfile").write_text(_build_image(base))
+            shutil.copy(_CERTIFICATES, directory / _CERTIFICATES.name)
+            self._engine.run("build", "--quiet", "--tag", build, str(directory))
+        return ["--build-arg", f"PYTHON_IMAGE={base}", "--build-arg", f"BUILD_IMAGE={build}"]
+
+    def _can_pull(self) -> bool:
+        # Where the node image had to be made, there is no registry to ask.
+        if (self._cache / "images" / "node.tag").exists():
+            return False
+        try:
+            self._engine.run("pull", "--quiet", _PUBLISHED)
+        except CommandFailed:
+            return False
+        return True
+
+
+def _build_image(base: str) -> str:
+    """A base image that fetches packages with this machine's certificates and settings."""
+    inside = f"/etc/ssl/certs/{_CERTIFICATES.name}"
+    settings = {"PIP_CERT": inside, "SSL_CERT_FILE": inside}
+    settings |= {n: os.environ[n] for n in (*_INDEX_SETTINGS, *_PROXY_SETTINGS) if n in os.environ}
+    words = " ".join(f'{name}="{value}"' for name, value in settings.items())
+    return f"FROM {base}\nCOPY {_CERTIFICATES.name} {inside}\nENV {words}\n"
+
+
+def _key(paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(f"{file.relative_to(_ROOT)}\0{file.stat().st_size}\0".encode())
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
