@@ -115,3 +115,5 @@ def _log_to_stderr(level: int) -> None:
     handler.setFormatter(formatter)
     logging.basicConfig(level=level, handlers=[handler])
     logging.getLogger("urllib3").setLevel(max(level, logging.INFO))
+    if level > logging.DEBUG:
+        logging.getLogger("kopf").setLevel(logging.WARNING)  # it would log every event it saw
