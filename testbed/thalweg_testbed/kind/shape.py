@@ -1,7 +1,7 @@
 """What a kind cluster looks like, and the configuration that kind makes it from. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
@@ -77,7 +77,7 @@ def _patches(shape: Shape) -> list[Mapping[str, object]]:
     ]
 
 
-def parse_nodes(items: list[Mapping[str, object]]) -> tuple[Node, ...]:
+def parse_nodes(items: Sequence[Mapping[str, object]]) -> tuple[Node, ...]:
     """Return the nodes among API objects that have an address and a pod network, by name."""
     nodes = (_parse_node(item) for item in items)
     return tuple(sorted((node for node in nodes if node), key=lambda node: node.name))
