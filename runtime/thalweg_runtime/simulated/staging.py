@@ -89,7 +89,7 @@ def _snapshot(fact: TopologyFact, nodes: Sequence[NodeFact], latency_s: Floats) 
         domain_of=np.array([domains.index(one) for one in domain], dtype=np.int64),
         resources=("cpu",),
         demand=np.zeros((tasks, 1)),
-        capacity=np.array([[node.cores] for node in nodes], dtype=np.float64),
+        capacity=np.array([node.cores for node in nodes], dtype=np.float64).reshape(-1, 1),
         eligible=np.ones((tasks, len(nodes)), dtype=np.bool_),
         placement=np.array([at[pod.node] for pod in fact.pods], dtype=np.int64),
         latency=NodeLatency(pairs_s=latency_s),
