@@ -10,11 +10,13 @@ from bench.instances import Instance, small_instances
 from bench.peers import Violations, violations
 from bench.proofs import Proof, proof_of, read_proofs
 from bench.tables import percent, table
-from bench.timing import SEEDS
+from bench.timing import SEEDS, Time, spread, timed
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.proposal import Strategy
 from thalweg_scheduling.strategies import STRATEGIES
+
+SUMMARY = ("gap to the proven optimum", "mean", "most", "not placed", "CPU s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +26,26 @@ class Found:
     value: float
     """J; infinite where not every task got a node."""
     over: Violations
+    time: Time
 
 
 def place(snapshot: Snapshot, strategy: Strategy, seed: int) -> Found:
     """Place everything and look at it."""
     everyone = np.ones(len(snapshot.tasks), dtype=np.bool_)
-    proposal = strategy(snapshot, movable=everyone, rng=np.random.default_rng(seed))
-    if proposal.missing:
-        return Found(value=np.inf, over=Violations(nodes=0, worst=np.nan))
-    return Found(value=objective(snapshot, proposal.node), over=violations(snapshot, proposal.node))
+    rng = np.random.default_rng(seed)
+    proposal, time = timed(lambda: strategy(snapshot, movable=everyone, rng=rng))
+    return Found(
+        value=np.inf if proposal.missing else objective(snapshot, proposal.node),
+        over=violations(snapshot, proposal.node),
+        time=time,
+    )
 
 
 def run(instances: Sequence[Instance], strategies: Mapping[str, Strategy]) -> str:
     """The table of all instances, and the summary of those with a proof."""
     proofs = read_proofs()
-    rows, gaps = [], {name: list[float]() for name in strategies}
+    rows = []
+    counted: dict[str, list[tuple[float, Found]]] = {name: [] for name in strategies}
     for instance in instances:
         proof = proof_of(instance, proofs)
         if proof is None:
@@ -51,11 +58,11 @@ def run(instances: Sequence[Instance], strategies: Mapping[str, Strategy]) -> st
         rows.append((instance.name, _told(proof), *(_cell(f, proof) for f in found.values())))
         if proof.proven:
             for name, each in found.items():
-                gaps[name] += [one.value / proof.value - 1 for one in each]
+                counted[name] += [(one.value / proof.value - 1, one) for one in each]
     return "\n\n".join(
         [
             table(("instance", "optimum", *strategies), rows),
-            table(("gap to the proven optimum", "mean", "most", "not placed"), _summary(gaps)),
+            table(SUMMARY, _summary(counted)),
         ]
     )
 
@@ -75,13 +82,14 @@ def _cell(found: Sequence[Found], proof: Proof) -> str:
     return " … ".join(dict.fromkeys(words)) + (f", {over} overloaded" if over else "")
 
 
-def _summary(gaps: Mapping[str, Sequence[float]]) -> list[tuple[str, ...]]:
+def _summary(counted: Mapping[str, Sequence[tuple[float, Found]]]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for name, every in gaps.items():
-        finite = [gap for gap in every if np.isfinite(gap)]
-        lost = f"{(len(every) - len(finite)) // len(SEEDS)}"
+    for name, every in counted.items():
+        finite = [gap for gap, _ in every if np.isfinite(gap)]
         if finite:
-            rows.append((name, percent(statistics.mean(finite)), percent(max(finite)), lost))
+            lost = f"{(len(every) - len(finite)) // len(SEEDS)}"
+            told = (percent(statistics.mean(finite)), percent(max(finite)), lost)
+            rows.append((name, *told, spread([found.time.cpu_s for _, found in every])))
     return rows
 
 

@@ -99,5 +99,5 @@ def _write(proofs: dict[str, Proof]) -> None:
         writer.writerow(COLUMNS)
         for name, proof in proofs.items():
             word = "yes" if proof.proven else "no"
-            row = (proof.fingerprint, repr(proof.value), repr(proof.bound), word)
+            row = (proof.fingerprint, repr(float(proof.value)), repr(float(proof.bound)), word)
             writer.writerow((name, *row, f"{proof.seconds:.1f}"))

@@ -20,4 +20,5 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def percent(share: float) -> str:
     """A difference in per cent, with its sign."""
-    return f"{100 * share:+.1f} %"
+    # Adding 0 makes -0.0 a plain 0.
+    return f"{round(100 * share, 1) + 0.0:+.1f} %"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench import gap, mapping, replan
+from bench import caps, gap, mapping, replan
 from bench.instances import small_instances
 from bench.peers import metis_two_level, mtkahypar_mapping, undirected, violations
 from bench.proofs import proof_of, read_proofs
@@ -70,3 +70,9 @@ def test_replan_places_what_was_lost_and_nothing_else() -> None:
     change = replan.lose(snapshot, np.random.default_rng(1))
     done = replan.replanned(change, 1)
     assert done.done == done.needed == 1
+
+
+def test_caps_is_compared_in_three_dimensions() -> None:
+    told = caps.run(32, ["q6"], (1,))
+    assert told.splitlines()[0].count("÷ CAPS") == 3
+    assert told.splitlines()[2].startswith("| q6")
