@@ -6,6 +6,9 @@ import pytest
 
 from thalweg_fake_client import FakeClient
 from thalweg_operator import naming
+from thalweg_operator.clock import SystemClock
+from thalweg_operator.judging import judge
+from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.facts import NodeFact
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.world import World
@@ -35,16 +38,18 @@ def tended(
     """The pods that the first turn of a topology of two tasks makes, and what it found."""
     placement = {} if binding is None else {"binding": binding}
     body = topology(topology_body(vertex_body("split"), placement=placement))
-    client = FakeClient()
+    client, settings, found = FakeClient(), Settings(), facts(body)
     outcome = Tending(
         client=client,
-        settings=Settings(),
+        settings=settings,
         metrics=Metrics(),
         world=World(
             now_s=NOW_S, nodes=by_name(*nodes), topologies=(), pods=(), is_autoscaled=autoscaled
         ),
-        facts=facts(body),
+        facts=found,
+        verdict=judge(found),
         ledger=Ledger([]),
+        measuring=Measuring(settings, SystemClock()),
     ).tend()
     return [made for (plural, _, _), made in client.objects.items() if plural == "pods"], outcome
 

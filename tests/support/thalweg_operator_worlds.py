@@ -124,9 +124,11 @@ def look(
     replicas: int = 1,
     nodes: tuple[NodeFact, ...] = TWO_NODES,
     surge: int = 1,
+    targets: Mapping[int, str] | None = None,
 ) -> Survey:
-    """The survey of vertex `split` with these pods."""
-    wanted = Wanted(vertex="split", replicas=replicas, template_hash=HASH)
+    """The survey of vertex `split` with these pods; `targets` are where a plan moves tasks."""
+    moving = {TaskKey(vertex="split", index=index): to for index, to in (targets or {}).items()}
+    wanted = Wanted(vertex="split", replicas=replicas, template_hash=HASH, targets=moving)
     return survey(wanted, pods, by_name(*nodes), replace(PATIENCE, surge=surge), NOW_S)
 
 

@@ -194,9 +194,16 @@ class _Look:
         return Why.MOVING if target is not None and node_of(pod) not in (None, target) else None
 
     def target_of(self, pod: PodFact) -> str | None:
-        """Where a running plan moves the pod's task."""
+        """Where a running plan moves the pod's task; None where that node cannot take it now.
+
+        A pod made for such a node would be given up in the next turn, and made again in the one
+        after.
+        """
         task = naming.task_of(pod.labels)
-        return None if task is None else self.wanted.targets.get(task)
+        node = None if task is None else self.nodes.get(self.wanted.targets.get(task, ""))
+        if node is None or not node.is_ready or node.is_cordoned or node.is_deleting:
+            return None
+        return node.name
 
     def has_lost_its_plan(self, pod: PodFact) -> bool:
         """Whether the node that an unbound pod was planned for cannot take it any more."""
