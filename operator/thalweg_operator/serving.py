@@ -1,6 +1,8 @@
 """Probes and metrics over HTTP, in threads of their own so that a stuck loop is seen as stuck."""
 
 import logging
+import socket
+import socketserver
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,8 +31,7 @@ class Server:
     """Serves pages by their paths from entering to leaving; `port` is the one really taken."""
 
     def __init__(self, settings: ServingSettings, pages: Mapping[str, Page]) -> None:
-        self._http = ThreadingHTTPServer((settings.host, settings.port), _handler(pages))
-        self._http.daemon_threads = True
+        self._http = _listen(settings, pages)
         self._thread = threading.Thread(
             target=self._http.serve_forever, name="serving", daemon=True, args=(0.2,)
         )
@@ -54,6 +55,19 @@ class Server:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+
+def _listen(settings: ServingSettings, pages: Mapping[str, Page]) -> ThreadingHTTPServer:
+    class Listener(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        daemon_threads = True
+
+        def server_bind(self) -> None:
+            """Bind without asking DNS for our name, which may hang where there is none."""
+            socketserver.TCPServer.server_bind(self)
+            self.server_name, self.server_port = settings.host, self.server_address[1]
+
+    return Listener((settings.host, settings.port), _handler(pages))
 
 
 def _handler(pages: Mapping[str, Page]) -> type[BaseHTTPRequestHandler]:

@@ -7,6 +7,7 @@ free is read anew in every pass.
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
@@ -28,8 +29,8 @@ from thalweg_operator.settings import Settings
 from thalweg_operator.wake import Wake
 
 log = logging.getLogger(__name__)
-_RESTART_S = 5.0
-_STOP_S = 8.0
+RESTART_S = 5.0
+STOP_S = 8.0
 
 # It would warn at every start that signals are not Kopf's: they are ours, on purpose.
 logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
@@ -38,11 +39,19 @@ logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
 class Watch:
     """Kopf in a thread and an event loop of its own: when it stops it cancels all in its loop."""
 
-    def __init__(self, settings: Settings, *, connection: Connection, wake: Wake) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        connection: Connection,
+        wake: Wake,
+        restart_s: float = RESTART_S,
+    ) -> None:
+        self._namespaces = settings.namespaces
         self._registry = registry_of(connection, wake)
-        self._wake = wake
-        self._stop = threading.Event()
+        self._restart_s = restart_s
+        self._is_stopping = threading.Event()
+        self._end: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
     def start(self) -> None:
@@ -51,29 +60,39 @@ class Watch:
 
     def stop(self) -> None:
         """Stop watching; a watch that does not end in time ends with the process."""
-        self._stop.set()
-        self._thread.join(_STOP_S)
+        self._is_stopping.set()
+        with contextlib.suppress(RuntimeError):  # its event loop has just ended by itself
+            self._end()
+        if self._thread.is_alive():
+            self._thread.join(STOP_S)
 
     def _run(self) -> None:
         """Watch until stopped. Without Kopf the loop still turns, only later: so start it again."""
-        while not self._stop.is_set():
+        while not self._is_stopping.is_set():
             try:
                 asyncio.run(self._operate())
             except Exception:
                 log.exception("the watch ended")
-            if not self._stop.wait(_RESTART_S):
+            if not self._is_stopping.wait(self._restart_s):
                 log.warning("watching again")
 
     async def _operate(self) -> None:
-        namespaces = self._settings.namespaces
-        await kopf.operator(
-            registry=self._registry,
-            settings=kopf_settings(),
-            standalone=True,
-            clusterwide=not namespaces,
-            namespaces=namespaces,
-            stop_flag=self._stop,
-        )
+        # A flag of the event loop. Kopf would wait for one of threading in an executor's thread,
+        # and asyncio.run for that thread, if Kopf ended for any other reason: for ever.
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._end = lambda: loop.call_soon_threadsafe(stop.set)
+        try:
+            if not self._is_stopping.is_set():
+                await kopf.operator(
+                    registry=self._registry,
+                    settings=kopf_settings(),
+                    standalone=True,
+                    clusterwide=not self._namespaces,
+                    namespaces=self._namespaces,
+                    stop_flag=stop,
+                )
+        finally:
+            self._end = lambda: None
 
 
 def kopf_settings() -> kopf.OperatorSettings:
@@ -120,7 +139,7 @@ def connection_info(connection: Connection) -> kopf.ConnectionInfo:
         token=token or None,
         certificate_path=configuration.cert_file,
         private_key_path=configuration.key_file,
-        proxy_url=configuration.proxy,
+        proxy_url=connection.proxy_url,
     )
 
 

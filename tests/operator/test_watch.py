@@ -1,19 +1,24 @@
 """Which events wake the loop, and what Kopf is told."""
 
+import asyncio
 import copy
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import kopf
 import pytest
 import yaml
 
-from thalweg_operator.cluster.connection import connect
+from thalweg_operator.cluster.connection import Connection, connect
 from thalweg_operator.cluster.resources import NODES, PODS, STREAM_TOPOLOGIES, Resource
+from thalweg_operator.settings import Settings
 from thalweg_operator.wake import Wake
 from thalweg_operator.watch import (
     SIGNATURES,
     Changes,
+    Watch,
     connection_info,
     kopf_settings,
     registry_of,
@@ -112,7 +117,8 @@ def test_kopf_is_told_to_keep_out() -> None:
     assert settings.watching.chunk_size == 500
 
 
-def test_only_event_handlers_are_registered(tmp_path: Path) -> None:
+@pytest.fixture
+def connection(tmp_path: Path) -> Connection:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(
         yaml.safe_dump(
@@ -124,10 +130,41 @@ def test_only_event_handlers_are_registered(tmp_path: Path) -> None:
             }
         )
     )
-    connection = connect(kubeconfig)
+    return connect(kubeconfig)
+
+
+def test_only_event_handlers_are_registered(connection: Connection) -> None:
     registry = registry_of(connection, Wake())
     assert len(list(registry._watching.get_all_handlers())) == len(SIGNATURES)
     for other in (registry._changing, registry._spawning, registry._indexing, registry._webhooks):
         assert list(other.get_all_handlers()) == []
     info = connection_info(connection)
     assert (info.server, info.scheme, info.token) == ("http://127.0.0.1:1", "Bearer", "secret")
+
+
+def test_a_watch_that_ends_is_started_again_until_it_is_stopped(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = threading.Semaphore(0)
+    endings = [RuntimeError("no credentials"), None]
+
+    async def pretended(*, stop_flag: asyncio.Event, **_: object) -> None:
+        runs.release()
+        if not endings:
+            await stop_flag.wait()
+        elif (error := endings.pop(0)) is not None:
+            raise error
+
+    monkeypatch.setattr(kopf, "operator", pretended)
+    watch = Watch(Settings(), connection=connection, wake=Wake(), restart_s=0.0)
+    watch.start()
+    for _ in range(3):
+        assert runs.acquire(timeout=60)
+    watch.stop()
+    assert not watch._thread.is_alive()
+
+
+def test_a_watch_that_never_began_can_be_stopped(connection: Connection) -> None:
+    watch = Watch(Settings(), connection=connection, wake=Wake())
+    watch.stop()
+    assert not watch._thread.is_alive()

@@ -34,6 +34,12 @@ class Connection:
         """The server's address, without a slash at its end."""
         return str(self.configuration.host).rstrip("/")
 
+    @property
+    def proxy_url(self) -> str | None:
+        """The proxy on the way there, if there is one."""
+        through_proxy = isinstance(self.pool, urllib3.ProxyManager)
+        return str(self.configuration.proxy) if through_proxy else None
+
     def headers(self) -> Mapping[str, str]:
         """Return the headers of the next request; a token near its end is read anew."""
         headers = {"Accept": "application/json", "User-Agent": self.user_agent}

@@ -1,5 +1,6 @@
 """`thalweg operator`: run the operator."""
 
+import json
 import logging
 import sys
 import time
@@ -69,7 +70,7 @@ def run_operator(
     """Read the settings, connect, run."""
     overrides = parse_overrides(set_ or ())
     if namespaces is not None:
-        overrides["namespaces"] = f"[{namespaces}]"
+        overrides["namespaces"] = json.dumps([name.strip() for name in namespaces.split(",")])
     loaded = load_settings(settings, overrides)
     _log_to_stderr(logging.DEBUG if verbose else logging.INFO)
     sys.exit(_run(loaded, kubeconfig, context))
