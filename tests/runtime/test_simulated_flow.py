@@ -197,3 +197,17 @@ def test_what_is_declared_is_not_exactly_what_is_done() -> None:
         )
         assert each_s != pytest.approx(100e-6, rel=0.01)
         assert 50e-6 < each_s < 400e-6
+
+
+def test_what_cannot_be_sent_waits_where_it_is() -> None:
+    scene = word_count()
+    scene.traits = {**scene.traits, "count": {"service_us": 1000}}
+    simulation = simulation_of(scene, profile="5000")
+    advance(simulation, 3)
+    samples = scraped(simulation)
+    for task in ("split-0", "split-1"):
+        assert total(samples, "thalweg_queue_tuples", task=task) == pytest.approx(1000, abs=1)
+        assert total(samples, "thalweg_backpressured_seconds_total", task=task) > 1.5
+    tick = play_of(simulation).tick
+    assert tick is not None
+    assert tick.latency_s > 1.0

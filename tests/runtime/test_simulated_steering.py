@@ -44,7 +44,7 @@ def remote() -> Iterator[Remote]:
     scene.put("count-0", "b-0")
     simulation = simulation_of(scene, profile="200")
     server = SimulationServer(("127.0.0.1", 0), simulation, threading.Lock())
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield Remote(simulation, server.port)
     server.shutdown()

@@ -13,6 +13,7 @@ from thalweg_runtime.simulated.hidden import noise
 from thalweg_runtime.simulated.staging import Stage
 from thalweg_scheduling.model.arrays import Bools, Floats
 from thalweg_scheduling.simulate import Analysis, Parameters, simulate_analytically
+from thalweg_scheduling.simulate.paths import Sojourn
 
 _FULL = 0.999
 
@@ -67,10 +68,12 @@ def flow(stage: Stage, backlog: Floats, under: Conditions, draw: np.random.Gener
     analysis = simulate_analytically(
         snapshot, workload, snapshot.placement, stage.process, parameters=under.parameters
     )
-    return _tick(stage, waiting, under, analysis)
+    return _tick(stage, waiting, under, offered, analysis)
 
 
-def _tick(stage: Stage, waiting: Floats, under: Conditions, analysis: Analysis) -> Tick:
+def _tick(
+    stage: Stage, waiting: Floats, under: Conditions, offered: Floats, analysis: Analysis
+) -> Tick:
     dt_s = under.dt_s
     processed = analysis.rate_per_s * dt_s
     read = stage.source_of >= 0
@@ -78,23 +81,36 @@ def _tick(stage: Stage, waiting: Floats, under: Conditions, analysis: Analysis) 
     np.subtract.at(backlog, stage.source_of[read], processed[read])
     backlog = np.maximum(0.0, backlog)
     busy = np.minimum(1.0, analysis.utilization)
-    age_s, age_var_s2 = _ages(stage, analysis)
-    idle_cores = under.parameters.process_overhead_cores
+    held_up = _held_up(stage, analysis)
+    sojourn = Sojourn(
+        wait_s=_waits(held_up & ~read, analysis, under.parameters),
+        service_s=analysis.service_s,
+        hop_s=analysis.hop_s,
+    )
+    age_s, age_var_s2 = _ages(stage, analysis.rate_per_s, sojourn)
     return Tick(
         processed=processed,
         sent=processed[stage.workload.sources] * stage.workload.sent_per_tuple,
         busy_s=busy * dt_s,
-        backpressured_s=np.where(_held_up(stage, analysis), 1.0 - busy, 0.0) * dt_s,
-        waited_s=processed * analysis.wait_s,
-        cpu_s=(analysis.cpu_cores + idle_cores) * dt_s,
-        queue_tuples=analysis.rate_per_s * analysis.wait_s + _per_task(stage, backlog),
+        backpressured_s=np.where(held_up, 1.0 - busy, 0.0) * dt_s,
+        waited_s=processed * sojourn.wait_s,
+        cpu_s=(analysis.cpu_cores + under.parameters.process_overhead_cores) * dt_s,
+        queue_tuples=analysis.rate_per_s * sojourn.wait_s + _per_task(stage, backlog),
         age_s=age_s,
         age_var_s2=age_var_s2,
-        complete_s=analysis.complete_latency_s,
-        latency_s=analysis.latency_s,
+        complete_s=stage.paths.complete_latency_s(sojourn, offered),
+        latency_s=stage.paths.latency_s(sojourn, offered),
         cross_domain_share=analysis.cross_domain_share,
         backlog=backlog,
     )
+
+
+def _waits(held_up: Bools, analysis: Analysis, parameters: Parameters) -> Floats:
+    """A task that cannot send takes nothing more either: all its credit is taken."""
+    rate, credit = analysis.rate_per_s, parameters.credit_tuples
+    full = held_up & (rate > 0)
+    waits: Floats = np.where(full, credit / np.where(full, rate, 1.0), analysis.wait_s)
+    return waits
 
 
 def _standstill(stage: Stage, waiting: Floats, under: Conditions, offered: Floats) -> Tick:
@@ -141,20 +157,20 @@ def _held_up(stage: Stage, analysis: Analysis) -> Bools:
     return held_up & ~full
 
 
-def _ages(stage: Stage, analysis: Analysis) -> tuple[Floats, Floats]:
+def _ages(stage: Stage, rate_per_s: Floats, sojourn: Sojourn) -> tuple[Floats, Floats]:
     """Mean and variance of the age of tuples that are done at each task.
 
     Ways mix at a task by how much comes along each; a task adds an exponential time, a hop a
     fixed one.
     """
-    paths, hop_s = stage.paths, analysis.hop_s[stage.paths.order]
-    response = analysis.wait_s + analysis.service_s
+    paths, hop_s = stage.paths, sojourn.hop_s[stage.paths.order]
+    response = sojourn.response_s
     tasks = len(response)
     weight, first, second = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
     mean, variance = np.array(response), response**2
     for level in paths.levels:
         source, target = paths.sources[level], paths.targets[level]
-        came = analysis.rate_per_s[source] * paths.sent[level]
+        came = rate_per_s[source] * paths.sent[level]
         age = mean[source] + hop_s[level]
         np.add.at(weight, target, came)
         np.add.at(first, target, came * age)
