@@ -1,18 +1,18 @@
 """One scaling decision: is the evidence good, what do the rates ask for, what may be done now."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from thalweg_scheduling.model.arrays import Floats
+from thalweg_scheduling.model.arrays import Bools, Floats
 from thalweg_scheduling.model.graph import Vertex
 from thalweg_scheduling.model.matrices import DependencyMatrix, TaskLoad
 from thalweg_scheduling.model.memory import Lull, Memory, Raise
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
-from thalweg_scheduling.scale.ds2 import Need, rates_through, tasks_needed
+from thalweg_scheduling.scale.ds2 import TOLERANCE, Need, rates_through, tasks_needed
 from thalweg_scheduling.scale.flow import Stream, VertexFlow, observe_streams, observe_vertices
 from thalweg_scheduling.scale.scaling import Scaling
 from thalweg_scheduling.scale.steadying import (
@@ -40,6 +40,8 @@ class _Evidence:
     raises: Mapping[str, Raise]
     doubt: Reason | None
     """Why nothing may shrink now."""
+    tolerance: float = TOLERANCE
+    """What share of its tasks a vertex may have too many."""
     now_s: float
 
 
@@ -71,6 +73,9 @@ def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None =
     )
     cooling = cooling_down(snapshot, now_s)
     replicas, reasons = ({}, [cooling]) if cooling else _choose(evidence)
+    if _shrinks_any(snapshot, replicas):
+        # Where one shrinks, the others that have a little too much go along.
+        replicas, reasons = _choose(replace(evidence, tolerance=0.0))
     return Scaling(
         replicas=MappingProxyType(replicas),
         reasons=tuple(reasons),
@@ -155,8 +160,9 @@ def _wanted(snapshot: Snapshot, need: Need) -> Mapping[str, int]:
 def _choose(evidence: _Evidence) -> tuple[dict[str, int], list[Reason]]:
     replicas: dict[str, int] = {}
     reasons: list[Reason] = []
+    growing = _growing(evidence)
     for v, vertex in enumerate(evidence.snapshot.vertices):
-        grows = bool(evidence.need.urgent[v])
+        grows = bool(growing[v])
         number, reason = _grow(evidence, v, vertex) if grows else _shrink(evidence, v, vertex)
         if number != vertex.replicas:
             replicas[vertex.name] = number
@@ -166,6 +172,23 @@ def _choose(evidence: _Evidence) -> tuple[dict[str, int], list[Reason]]:
         unknown = np.isnan(evidence.flow.processed_per_s).any()
         reasons.append(_UNKNOWN if unknown else _ENOUGH)
     return replicas, reasons
+
+
+def _shrinks_any(snapshot: Snapshot, replicas: Mapping[str, int]) -> bool:
+    return any(
+        replicas.get(vertex.name, vertex.replicas) < vertex.replicas for vertex in snapshot.vertices
+    )
+
+
+def _growing(evidence: _Evidence) -> Bools:
+    """Which vertices grow: where one must, the others that are a little short go along."""
+    need, vertices = evidence.need, evidence.snapshot.vertices
+    present = np.array([vertex.replicas for vertex in vertices], dtype=np.int64)
+    most = np.array([vertex.max_replicas for vertex in vertices], dtype=np.int64)
+    if np.any(need.urgent & (present < most)):
+        short: Bools = need.urgent | (need.wanted > present)
+        return short
+    return need.urgent
 
 
 def _grow(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | None]:
@@ -196,6 +219,8 @@ def _shrink(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | 
     wanted = bounded(int(need.wanted[v]), vertex.min_replicas, vertex.max_replicas).replicas
     if wanted >= present or not need.can_shrink[v]:
         return present, None
+    if wanted > present * (1 - evidence.tolerance):
+        return present, None
     if evidence.doubt is not None:
         return present, evidence.doubt
     lull = _lull_of(evidence, vertex, wanted)
@@ -204,6 +229,8 @@ def _shrink(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | 
         left_s = after_s - (evidence.now_s - lull.since_s)
         message = f"{vertex.name} could do with {wanted}; {left_s:.0f} s to wait"
         return present, Reason(code=ReasonCode.STABILISING, message=message)
+    if lull.most_wanted > present * (1 - evidence.tolerance):
+        return present, None
     step = one_step(present, lull.most_wanted, evidence.snapshot.limits.scaling)
     return step.replicas, _changed(evidence, v, vertex, step.replicas)
 

@@ -127,6 +127,30 @@ def test_without_traffic_a_vertex_is_judged_by_itself_and_does_not_shrink() -> N
     assert dict(grown.replicas) == {"work": 6}
 
 
+def two(first: tuple[int, float], second: tuple[int, float]) -> Snapshot:
+    """Two vertices side by side: how many tasks, and how many tasks' worth of them used."""
+    flows = {
+        name: Flow(tasks=tasks, processed_per_s=100 * load, true_rate_per_s=100)
+        for name, (tasks, load) in (("one", first), ("other", second))
+    }
+    return streaming(flows, {})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((40, 28.0), (40, 29.0), {}),  # 41.4 wanted: within the tolerance
+        ((40, 40.0), (40, 29.0), {"one": 58, "other": 42}),  # where one must grow, both do
+        ((40, 28.0), (40, 27.0), {}),  # 38.6 wanted: not worth the trouble
+        ((40, 14.0), (40, 27.0), {"one": 20, "other": 39}),  # where one shrinks, both do
+    ],
+)
+def test_what_is_tolerated_alone_goes_along_with_others(
+    first: tuple[int, float], second: tuple[int, float], expected: dict[str, int]
+) -> None:
+    assert dict(decide_replicas(two(first, second), now_s=NOW_S).replicas) == expected
+
+
 class TestMemory:
     """What two moments tell and one does not."""
 
