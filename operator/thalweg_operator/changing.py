@@ -30,10 +30,12 @@ from thalweg_operator.observe.world import TopologyFacts, World
 from thalweg_operator.report.conditions import Condition, merged_conditions
 from thalweg_operator.report.status import Decision, timestamp
 from thalweg_scheduling.model.plan import Plan
+from thalweg_scheduling.model.reasons import ReasonCode
 
 _REPROPOSE_S = 300.0
 """A proposal that nobody has answered is replaced by another one at most this often."""
 _NO_PROGRESS = Progress(done=0, total=0)
+_CHANGES = (ReasonCode.SCALED_UP, ReasonCode.SCALED_DOWN, ReasonCode.MOVED)
 
 
 @dataclass(kw_only=True)
@@ -106,7 +108,7 @@ class Changing:
             generation=self.generation,
             fingerprint=fingerprint(self.facts.pods, self.world.nodes.values()),
             decided_at=timestamp(self.world.now_s),
-            summary=summary_of(plan, replicas),
+            summary=summary_of(plan),
             replicas_now=replicas,
             cost_before=improvement.cost_before,
         )
@@ -206,15 +208,7 @@ class Changing:
         )
 
 
-def summary_of(plan: Plan, replicas: Mapping[str, int]) -> str:
+def summary_of(plan: Plan) -> str:
     """The plan in one line, as the table shows it."""
-    parts = [
-        f"{vertex} {replicas[vertex]}→{count}" for vertex, count in sorted(plan.replicas.items())
-    ]
-    if len(plan.moves) == 1:
-        move = plan.moves[0]
-        parts.append(f"{move.task} {move.source}→{move.target}")
-    elif plan.moves:
-        parts.append(f"{len(plan.moves)} tasks move")
-    why = plan.reasons[0].message if plan.reasons else ""
-    return ", ".join(parts) + (f": {why}" if why else "")
+    said = [reason.message for reason in plan.reasons if reason.code in _CHANGES]
+    return "; ".join(said) or f"{len(plan.moves)} tasks move"

@@ -102,7 +102,7 @@ class _CheckedSession(requests.Session):
         self._token_file = source.token_file
         retry = Retry(
             total=_RETRIES,
-            backoff_factor=0.3,
+            backoff_factor=0.1,
             backoff_jitter=0.3,
             status_forcelist=(408, 429, 500, 502, 503, 504),
             allowed_methods=("GET",),

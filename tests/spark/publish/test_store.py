@@ -1,0 +1,121 @@
+"""The matrix store: readers see a whole run or the one before, never half."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg_fake_prometheus import fake_prometheus
+from thalweg_operator.errors import StoreUnreadable
+from thalweg_operator.observe.store import SCHEMA_VERSION as READS
+from thalweg_operator.observe.store import TABLES as READ_TABLES
+from thalweg_operator.observe.store import read_matrices
+from thalweg_spark.__main__ import main
+from thalweg_spark.errors import StoreUnwritable
+from thalweg_spark.publish.store import POINTER, RUNS, publish
+from thalweg_spark.schemas import SCHEMA_VERSION, TABLES
+
+GOLDEN = Path(__file__).parent / "golden"
+EMPTY: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+ROW = {
+    "matrix": "task_load",
+    "namespace": "n",
+    "topology": "wc",
+    "window_s": 30.0,
+    "observed_at_s": 100.0,
+    "samples": 3,
+    "coverage": 1.0,
+}
+
+
+def test_what_is_written_is_read_by_the_operator(tmp_path: Path) -> None:
+    run = publish(tmp_path, {**EMPTY, "coverage": [ROW]}, engine="numpy", observed_at_s=100.0)
+    found = read_matrices(tmp_path)
+    assert found is not None
+    assert (found.run, found.engine, found.observed_at_s) == (run, "numpy", 100.0)
+    assert list(found.tables["coverage"]) == [ROW]
+    assert list(found.tables["dependency"]) == []
+
+
+def test_writer_and_reader_agree_on_the_schema() -> None:
+    assert READS == SCHEMA_VERSION
+    assert set(READ_TABLES) == set(TABLES)
+
+
+def test_the_golden_store_still_reads_as_it_did() -> None:
+    """A store that an earlier release wrote; a change here is a change of the schema's version."""
+    found = read_matrices(GOLDEN)
+    assert found is not None
+    expected = json.loads((GOLDEN / "expected.json").read_text())
+    assert {name: list(rows) for name, rows in found.tables.items()} == expected
+    for name, columns in TABLES.items():
+        for row in expected[name]:
+            assert tuple(row) == columns
+
+
+def test_before_the_first_run_there_is_nothing(tmp_path: Path) -> None:
+    assert read_matrices(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "words"),
+    [
+        ("{", "pointer"),
+        (json.dumps({"run": "x", "schema_version": 99, "observed_at_s": 1}), "schema version 99"),
+        (json.dumps({"run": "x", "schema_version": 1, "observed_at_s": 1}), "cannot be read"),
+    ],
+)
+def test_a_spoilt_store_says_so(tmp_path: Path, pointer: str, words: str) -> None:
+    (tmp_path / POINTER).write_text(pointer)
+    with pytest.raises(StoreUnreadable, match=words):
+        read_matrices(tmp_path)
+
+
+def test_only_the_last_runs_are_kept(tmp_path: Path) -> None:
+    (tmp_path / RUNS / "mine").mkdir(parents=True)
+    runs = [
+        publish(tmp_path, EMPTY, engine="numpy", observed_at_s=float(n), keep=2) for n in range(4)
+    ]
+    left = {folder.name for folder in (tmp_path / RUNS).iterdir()}
+    assert left == {"mine", *runs[-2:]}
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(StoreUnwritable, match="cannot write"):
+        publish(file / "store", EMPTY, engine="numpy", observed_at_s=0.0)
+
+
+def test_the_command_publishes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = {"namespace": "n", "topology": "wc", "vertex": "split", "task": "split-0"}
+    with fake_prometheus() as fake:
+        fake.series["thalweg_processed_total"] = [(labels, [(80.0, "0"), (90.0, "100")])]
+        code = main(
+            ["condense", "--source", fake.url, "--store", str(tmp_path / "s"), "--at", "100"]
+        )
+    assert code == 0
+    report = json.loads(capsys.readouterr().out)
+    found = read_matrices(tmp_path / "s")
+    assert found is not None
+    assert found.run == report["run"]
+    assert found.tables["task_load"][0]["processed_per_s"] == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--source", "ftp://x"], 2),
+        (["--source", "http://127.0.0.1:9"], 4),
+        (["--source", "http://127.0.0.1:9", "--preset", "nope"], 2),
+        (["--source", "http://127.0.0.1:9", "--expect", "/nowhere"], 2),
+        (["--source", "http://127.0.0.1:9", "--engine", "spark"], 2),
+    ],
+)
+def test_the_exit_code_says_what_to_do(
+    tmp_path: Path, words: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["condense", "--store", str(tmp_path), *words]) == code
+    assert capsys.readouterr().err.startswith("error: ")
+    assert read_matrices(tmp_path) is None
