@@ -20,6 +20,7 @@ from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, ur
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Strategy, processes_for
 from thalweg_scheduling.scale import Scaling, decide_replicas, resized
+from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import strategy_named
 
 
@@ -41,13 +42,9 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
 
 def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]:
     """Task name to node name, for the tasks that have a node."""
-    return MappingProxyType(
-        {
-            task.name: snapshot.nodes[node[t]]
-            for t, task in enumerate(snapshot.tasks)
-            if node[t] != UNPLACED
-        }
-    )
+    nodes = snapshot.nodes
+    placed = zip(snapshot.task_names, node.tolist(), strict=True)
+    return MappingProxyType({task: nodes[at] for task, at in placed if at != UNPLACED})
 
 
 def _place_homeless(
@@ -55,11 +52,9 @@ def _place_homeless(
 ) -> Plan:
     movable = snapshot.placement == UNPLACED
     proposal = place(snapshot, movable=movable, rng=rng)
-    placed = {
-        snapshot.tasks[task].name: snapshot.nodes[proposal.node[task]]
-        for task in np.flatnonzero(movable)
-        if proposal.node[task] != UNPLACED
-    }
+    newly = np.flatnonzero(movable & (proposal.node != UNPLACED)).tolist()
+    at = proposal.node.tolist()
+    placed = {snapshot.task_names[task]: snapshot.nodes[at[task]] for task in newly}
     return replace(
         _plan_for(snapshot, strategy, proposal.node),
         placed=MappingProxyType(placed),
@@ -76,9 +71,9 @@ def _placing_reasons(
 ) -> tuple[Reason, ...]:
     reasons = []
     if placed:
-        everything = placed == len(snapshot.tasks)
-        code = ReasonCode.FIRST_PLACEMENT if everything else ReasonCode.REPLACED
-        reasons.append(Reason(code=code, message=f"{placed} of {len(snapshot.tasks)} tasks placed"))
+        tasks = len(snapshot.placement)
+        code = ReasonCode.FIRST_PLACEMENT if placed == tasks else ReasonCode.REPLACED
+        reasons.append(Reason(code=code, message=f"{placed} of {tasks} tasks placed"))
     reasons.extend(Reason(code=ReasonCode.INFEASIBLE, message=lack.message) for lack in missing)
     return tuple(reasons)
 
@@ -109,12 +104,12 @@ def _scale(
 def _move(
     snapshot: Snapshot, strategy: str, place: Strategy, *, now_s: float, rng: np.random.Generator
 ) -> Plan:
-    if not snapshot.tasks:
+    if not snapshot.placement.size:
         return _nothing(snapshot, strategy, NOTHING_TO_DO)
     hindrance = why_not_move(snapshot, now_s) or _cooling(snapshot, now_s)
     if hindrance is not None:
         return _nothing(snapshot, strategy, hindrance)
-    problem = problem_of(snapshot, np.ones(len(snapshot.tasks), dtype=np.bool_))
+    problem = problem_of(snapshot, np.ones(len(snapshot.placement), dtype=np.bool_))
     proposal = place(snapshot, movable=problem.movable, rng=rng)
     if proposal.missing:
         lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
@@ -188,7 +183,7 @@ def _plan_of_moves(snapshot: Snapshot, strategy: str, steps: list[Step], reason:
         node[step.task] = step.target
     moves = tuple(
         Move(
-            task=snapshot.tasks[step.task].name,
+            task=snapshot.task_names[step.task],
             source=snapshot.nodes[step.source],
             target=snapshot.nodes[step.target],
         )
@@ -202,10 +197,9 @@ def _plan_for(snapshot: Snapshot, strategy: str, node: Ints) -> Plan:
     return Plan(
         strategy=strategy,
         assignments=assignments_of(snapshot, node),
-        processes=MappingProxyType(
-            {task.name: int(process[t]) for t, task in enumerate(snapshot.tasks)}
-        ),
+        processes=MappingProxyType(dict(zip(snapshot.task_names, process.tolist(), strict=True))),
         objective=objective(snapshot, node, process),
+        prediction=predict(snapshot, node, process) if snapshot.loads is not None else None,
     )
 
 

@@ -4,7 +4,13 @@ from functools import cache
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 
+SEARCH_FROM = 3_000
+"""Task pairs up to which searching with interpreted kernels is quicker than loading numba."""
+SUM_FROM = 50_000
+"""The same for going over all pairs once, which numpy is good at."""
 
+
+@cache
 def can_compile() -> bool:
     """Whether numba is installed; it is imported only when something is compiled."""
     return find_spec("numba") is not None

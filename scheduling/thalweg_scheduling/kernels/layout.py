@@ -10,6 +10,22 @@ from typing import NamedTuple
 from thalweg_scheduling.model.arrays import Bools, Floats, Ints
 
 
+class Flow(NamedTuple):
+    """Traffic as it was measured: tuples/s from `source[i]` to `target[i]`."""
+
+    source: Ints
+    target: Ints
+    per_s: Floats
+
+
+class Ways(NamedTuple):
+    """How far it is between nodes: `same` on one node, else `between` of their groups."""
+
+    group_of: Ints
+    between: Floats
+    same: Floats
+
+
 class Graph(NamedTuple):
     """Who talks with whom, as CSR over parts, each pair in both rows.
 

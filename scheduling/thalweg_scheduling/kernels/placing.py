@@ -210,11 +210,12 @@ def any_site(sites: Sites, parts: Parts, standing: Standing, part: int) -> int:
     return best
 
 
-def pack(sites: Sites, parts: Parts, standing: Standing, order: Ints) -> int:
+def pack(scene: Scene, standing: Standing, order: Ints) -> int:
     """Put parts down in order, each where least is left afterwards; returns how many found no room.
 
     It looks at no traffic: where room is tight, this is what makes everything fit.
     """
+    sites, parts = scene.sites, scene.parts
     homeless = 0
     for part in order:
         best = -1

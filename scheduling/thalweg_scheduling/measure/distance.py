@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg_scheduling.kernels.layout import Ways
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.snapshot import Snapshot
 
@@ -49,10 +50,20 @@ def distances(snapshot: Snapshot) -> Distances:
     return Distances(group_of=everyone, between=np.array(pairs), same=same)
 
 
+def ways_of(far: Distances) -> Ways:
+    """The same for kernels, which want arrays that may be written."""
+    return Ways(
+        group_of=np.array(far.group_of, order="C"),
+        between=np.array(far.between, order="C"),
+        same=np.array(far.same, order="C"),
+    )
+
+
 def seconds_between(far: Distances, source: Ints, target: Ints) -> Floats:
     """One-way seconds for each pair of nodes, tasks in processes of their own."""
     across = far.between[far.group_of[source], far.group_of[target]]
-    seconds: Floats = np.where(source == target, far.same[source], across)
+    same = np.broadcast_to(far.same[source], across.shape)
+    seconds: Floats = np.where(source == target, same, across)
     return seconds
 
 

@@ -6,8 +6,10 @@ over in memory, which costs nothing unless the user says so. Tasks without a nod
 
 import numpy as np
 
-from thalweg_scheduling.measure.distance import Distances, distances, seconds_between
-from thalweg_scheduling.measure.rates import Rates, measured_rates
+from thalweg_scheduling.kernels import summing
+from thalweg_scheduling.kernels.compiling import SUM_FROM, can_compile, compiled
+from thalweg_scheduling.measure.distance import Distances, distances, seconds_between, ways_of
+from thalweg_scheduling.measure.rates import Rates, flow_of, measured_rates
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 
@@ -18,7 +20,7 @@ def objective(snapshot: Snapshot, node: Ints, process: Ints | None = None) -> fl
     if rates is None:
         return float("nan")
     far = distances(snapshot)
-    if process is None:
+    if process is None or len(np.unique(process)) == len(process):
         return objective_of(rates, far, node)
     both = _both_placed(rates, node)
     source, target = rates.source[both], rates.target[both]
@@ -32,6 +34,8 @@ def objective(snapshot: Snapshot, node: Ints, process: Ints | None = None) -> fl
 
 def objective_of(rates: Rates, far: Distances, node: Ints) -> float:
     """J of a placement by the given rates, each task in a process of its own."""
+    if len(rates.per_s) > SUM_FROM and can_compile():
+        return float(compiled(summing).total(flow_of(rates), ways_of(far), np.array(node)))
     both = _both_placed(rates, node)
     source, target = rates.source[both], rates.target[both]
     return float(rates.per_s[both] @ seconds_between(far, node[source], node[target]))

@@ -5,15 +5,17 @@ is never justified by them (see `trust`).
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
+from thalweg_scheduling.kernels.layout import Flow
 from thalweg_scheduling.model.arrays import Bools, Floats, Ints, frozen_floats, frozen_ints
 from thalweg_scheduling.model.graph import Edge, GroupingType
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rates:
     """Tuples per second from `source[i]` to `target[i]`; every value is finite and at least 0."""
 
@@ -27,6 +29,12 @@ class Rates:
         object.__setattr__(self, "per_s", frozen_floats(self.per_s))
 
 
+@lru_cache(maxsize=2)
+def flow_of(rates: Rates) -> Flow:
+    """The same for kernels, which want arrays that may be written."""
+    return Flow(np.array(rates.source), np.array(rates.target), np.array(rates.per_s))
+
+
 def measured_rates(snapshot: Snapshot) -> Rates | None:
     """The measured traffic, or nothing where a part of it is unknown."""
     traffic = snapshot.traffic
@@ -37,6 +45,15 @@ def measured_rates(snapshot: Snapshot) -> Rates | None:
 
 def search_rates(snapshot: Snapshot) -> Rates:
     """The measured traffic with its gaps filled, for looking for a placement."""
+    before = snapshot.remembered.get("search rates")
+    if isinstance(before, Rates):
+        return before
+    rates = _search_rates(snapshot)
+    snapshot.remembered["search rates"] = rates
+    return rates
+
+
+def _search_rates(snapshot: Snapshot) -> Rates:
     traffic = snapshot.traffic
     if traffic is None:
         return _joined([_spread(snapshot, edge, 1.0) for edge in snapshot.edges])

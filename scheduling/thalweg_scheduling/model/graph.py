@@ -54,6 +54,15 @@ def task_name(vertex: str, index: int) -> str:
     return f"{vertex}-{index}"
 
 
+def task_names(vertex: str, replicas: int) -> list[str]:
+    """The names of all tasks of a vertex.
+
+    >>> task_names("split", 2)
+    ['split-0', 'split-1']
+    """
+    return [f"{vertex}-{index}" for index in range(replicas)]
+
+
 def tasks_of(vertices: tuple[Vertex, ...]) -> tuple[Task, ...]:
     """All tasks, vertex by vertex in snapshot order."""
     return tuple(

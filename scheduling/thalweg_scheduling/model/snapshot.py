@@ -14,7 +14,7 @@ from thalweg_scheduling.model.arrays import (
     frozen_ints,
 )
 from thalweg_scheduling.model.errors import InvalidSnapshot
-from thalweg_scheduling.model.graph import Edge, Task, Vertex, tasks_of
+from thalweg_scheduling.model.graph import Edge, Task, Vertex, task_names, tasks_of
 from thalweg_scheduling.model.limits import Limits
 from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, TaskLoad
 
@@ -69,6 +69,13 @@ class Snapshot:
         return tasks_of(self.vertices)
 
     @cached_property
+    def task_names(self) -> tuple[str, ...]:
+        """The names alone, which is all that most need of ten thousand tasks."""
+        return tuple(
+            name for vertex in self.vertices for name in task_names(vertex.name, vertex.replicas)
+        )
+
+    @cached_property
     def vertex_of(self) -> Ints:
         """Shape (tasks,): the vertex of each task."""
         replicas = [vertex.replicas for vertex in self.vertices]
@@ -78,6 +85,11 @@ class Snapshot:
     def node_cost_s(self) -> Floats:
         """Shape (nodes, nodes): one-way seconds between tasks in two processes on these nodes."""
         return frozen_floats(self.latency.filled_s(self.domain_of))
+
+    @cached_property
+    def remembered(self) -> dict[str, object]:
+        """What others have worked out from this snapshot, which never changes; for them alone."""
+        return {}
 
     @property
     def unplaced(self) -> Ints:

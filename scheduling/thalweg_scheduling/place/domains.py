@@ -8,17 +8,21 @@ J falls, several times from other beginnings; the best deal is kept and put righ
 import numpy as np
 
 from thalweg_scheduling.kernels.layout import Parts, Sites
+from thalweg_scheduling.measure.distance import Distances
+from thalweg_scheduling.measure.objective import objective_of
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.levels import Level, coarsened, joined
 from thalweg_scheduling.place.polishing import annealed, cooling, refined, worth
+from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.terrain import Terrain, desk_for, stand
 
 CUT_SHARE = 0.1
 """A vertex that takes more than this share of the smallest domain is cut."""
 GROWN_SHARE = 0.2
 """Parts grow to this share of the smallest domain before they are dealt."""
-FILL = 0.97
+LEAST_FILL, MOST_FILL = 0.90, 0.98
 """Domains are dealt only so much of what they have: nodes never fill to the last drop."""
 PASSES = 8
 ENOUGH = 8
@@ -26,10 +30,13 @@ ENOUGH = 8
 
 
 def deal_domains(
-    terrain: Terrain, snapshot: Snapshot, deals: int, rng: np.random.Generator
+    terrain: Terrain, snapshot: Snapshot, effort: Effort, rng: np.random.Generator
 ) -> Ints:
     """A domain for each task, UNPLACED where none had room."""
     sites = domains_as_sites(terrain.sites, snapshot.domain_of)
+    wanted = terrain.parts.demand.sum(axis=0) / np.maximum(sites.capacity.sum(axis=0), 1e-300)
+    fill = np.clip(1.05 * wanted.max(initial=0.0), LEAST_FILL, MOST_FILL)
+    sites = sites._replace(capacity=fill * sites.capacity)
     if len(sites.group_of) == 1:
         return np.zeros(len(snapshot.placement), dtype=np.int64)
     tasks = _seen_from_domains(terrain, sites, snapshot.domain_of)
@@ -39,9 +46,19 @@ def deal_domains(
         Level(graph=tasks.graph, parts=tasks.parts, label=None), label, count, tasks.tools
     )
     ground = _on(tasks, chunks)
-    found = [_one_deal(ground, GROWN_SHARE * smallest, rng) for _ in range(deals)]
+    grown, steps = GROWN_SHARE * smallest, effort.deal_steps
+    found = [_one_deal(ground, grown, steps, rng) for _ in range(effort.deals)]
     best = min(found, key=lambda domain: worth(ground, domain))
     return refined(tasks, best[label], PASSES)
+
+
+def across_domains(problem: Problem, sites: Sites, domain: Ints) -> float:
+    """What traffic between domains costs beyond what it would cost inside of them."""
+    domains = domains_as_sites(sites, problem.snapshot.domain_of)
+    within = np.minimum.outer(domains.same, domains.same)
+    extra = np.maximum(domains.between - within, 0.0)
+    far = Distances(group_of=domains.group_of, between=extra, same=np.zeros_like(domains.same))
+    return objective_of(problem.rates, far, domain)
 
 
 def domains_as_sites(sites: Sites, domain_of: Ints) -> Sites:
@@ -54,7 +71,7 @@ def domains_as_sites(sites: Sites, domain_of: Ints) -> Sites:
     np.add.at(groups, sites.group_of, member)
     between = groups.T @ sites.between @ groups / np.outer(nodes, nodes)
     return Sites(
-        capacity=FILL * (member.T @ sites.capacity),
+        capacity=member.T @ sites.capacity,
         group_of=np.arange(count),
         between=between,
         same=np.array(np.diagonal(between)),
@@ -95,12 +112,12 @@ def _on(ground: Terrain, level: Level) -> Terrain:
     return Terrain(graph=level.graph, sites=ground.sites, parts=level.parts, tools=ground.tools)
 
 
-def _one_deal(ground: Terrain, limit: Floats, rng: np.random.Generator) -> Ints:
+def _one_deal(ground: Terrain, limit: Floats, steps: int, rng: np.random.Generator) -> Ints:
     """Draw together, deal, and move on the way back."""
     chunks = Level(graph=ground.graph, parts=ground.parts, label=None)
     enough = ENOUGH * len(ground.sites.group_of)
     levels = coarsened(chunks, limit, enough, ground.tools, rng)
-    site = _first_deal(_on(ground, levels[-1]), rng)
+    site = _first_deal(_on(ground, levels[-1]), steps, rng)
     for level in reversed(levels):
         site = refined(_on(ground, level), site, PASSES)
         if level.label is not None:
@@ -108,12 +125,12 @@ def _one_deal(ground: Terrain, limit: Floats, rng: np.random.Generator) -> Ints:
     return site
 
 
-def _first_deal(ground: Terrain, rng: np.random.Generator) -> Ints:
+def _first_deal(ground: Terrain, steps: int, rng: np.random.Generator) -> Ints:
     parts, tools = ground.parts, ground.tools
     order = tools.coarsening.by_proximity(ground.graph, rng.permutation(len(parts.kind)))
     standing = stand(ground.sites, parts, np.where(parts.movable, UNPLACED, parts.home))
     desk = desk_for(ground.sites)
     tools.placing.fill(ground.scene, standing, desk, order[parts.movable[order]])
-    steps = min(60 * len(order), 20_000)
-    heat = cooling(worth(ground, standing.site)[1], len(order), steps, first=1.0, last=0.04)
+    tries = min(60 * len(order), steps)
+    heat = cooling(worth(ground, standing.site)[1], len(order), tries, first=1.0, last=0.04)
     return annealed(ground, standing.site, heat, rng)

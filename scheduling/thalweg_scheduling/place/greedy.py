@@ -6,10 +6,10 @@ nothing.
 
 import numpy as np
 
-from thalweg_scheduling.measure.distance import seconds_between
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.plan import Missing
 from thalweg_scheduling.model.snapshot import UNPLACED
+from thalweg_scheduling.place.neighbours import Neighbours
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.room import Room
 
@@ -53,7 +53,7 @@ def busiest_first(problem: Problem) -> Ints:
     talk = np.zeros(tasks)
     left = problem.movable.copy()
     for task in np.flatnonzero(~problem.movable & (problem.snapshot.placement != UNPLACED)):
-        adjacent.add_to(talk, int(task))
+        np.add.at(talk, adjacent.of(int(task)), adjacent.exchanged(int(task)))
     volume = np.bincount(problem.rates.source, problem.rates.per_s, tasks)
     volume += np.bincount(problem.rates.target, problem.rates.per_s, tasks)
     order = []
@@ -62,53 +62,8 @@ def busiest_first(problem: Problem) -> Ints:
         first = int(waiting[np.lexsort((-volume[waiting], -talk[waiting]))[0]])
         left[first] = False
         order.append(first)
-        adjacent.add_to(talk, first)
+        np.add.at(talk, adjacent.of(first), adjacent.exchanged(first))
     return np.array(order, dtype=np.int64)
-
-
-class Neighbours:
-    """Who talks with whom, by task."""
-
-    def __init__(self, problem: Problem) -> None:
-        """Sort the rates by either end once."""
-        rates = problem.rates
-        tasks = len(problem.movable)
-        self._far = problem.far
-        self._sent = _by_task(rates.source, tasks)
-        self._got = _by_task(rates.target, tasks)
-        self._rates = rates
-
-    def costs(self, task: int, node: Ints, candidates: Ints) -> Floats:
-        """What the task's traffic with placed tasks would cost on each candidate node."""
-        total = np.zeros(len(candidates))
-        for mine, others, sends in (
-            (self._sent[task], self._rates.target, True),
-            (self._got[task], self._rates.source, False),
-        ):
-            there = node[others[mine]]
-            placed = (there != UNPLACED) & (others[mine] != task)
-            away, per_s = there[placed][:, None], self._rates.per_s[mine][placed]
-            source, target = (candidates[None, :], away) if sends else (away, candidates[None, :])
-            total += per_s @ seconds_between(self._far, *np.broadcast_arrays(source, target))
-        return total
-
-    def of(self, task: int) -> list[int]:
-        """Everyone whom the task talks with."""
-        others = np.concatenate(
-            [self._rates.target[self._sent[task]], self._rates.source[self._got[task]]]
-        )
-        return [int(other) for other in np.unique(others)]
-
-    def add_to(self, talk: Floats, task: int) -> None:
-        """Count what each other task exchanges with this one."""
-        np.add.at(talk, self._rates.target[self._sent[task]], self._rates.per_s[self._sent[task]])
-        np.add.at(talk, self._rates.source[self._got[task]], self._rates.per_s[self._got[task]])
-
-
-def _by_task(ends: Ints, tasks: int) -> list[Ints]:
-    order = np.argsort(ends, kind="stable")
-    bounds = np.searchsorted(ends[order], np.arange(tasks + 1))
-    return [order[bounds[task] : bounds[task + 1]] for task in range(tasks)]
 
 
 def _price(problem: Problem, task: int, candidates: Ints) -> Floats:

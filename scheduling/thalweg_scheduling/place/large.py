@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from thalweg_scheduling.kernels.compiling import can_compile
+from thalweg_scheduling.kernels.compiling import SEARCH_FROM, can_compile
+from thalweg_scheduling.measure.objective import objective_of
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
+from thalweg_scheduling.place.aligning import aligned
+from thalweg_scheduling.place.domains import across_domains, deal_domains
+from thalweg_scheduling.place.effort import INTERPRETED, VECTORISED, Effort, compiled_effort
 from thalweg_scheduling.place.mending import mend_spread
-from thalweg_scheduling.place.multilevel import Effort, effort_for, place_multilevel
+from thalweg_scheduling.place.multilevel import place_multilevel
 from thalweg_scheduling.place.polishing import refined
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.terrain import (
@@ -16,23 +20,24 @@ from thalweg_scheduling.place.terrain import (
     interpreted_tools,
     stand,
     terrain_of,
+    vectorised_tools,
 )
 
-INTERPRETED_ENTRIES = 3_000
-"""Task pairs up to which interpreting the kernels is quicker than loading numba."""
-INTERPRETED_EFFORT = Effort(deals=4, anneal_steps=3_000)
 PASSES = 8
+FRESH_GAIN = 0.05
+"""Share of J that must be in sight before everything is thought over."""
 
 
 def place_large(problem: Problem, rng: np.random.Generator) -> list[Ints]:
     """Placements worth comparing: one from the present, and where much may move, a fresh one."""
-    terrain = terrain_of(problem, _tools(problem))
-    found = [_from_present(terrain)]
-    if 2 * np.count_nonzero(problem.movable) > len(problem.movable):
-        effort = effort_for(len(problem.movable))
-        if len(problem.rates.per_s) <= INTERPRETED_ENTRIES:
-            effort = INTERPRETED_EFFORT
-        found.append(place_multilevel(terrain, problem.snapshot, effort, rng))
+    tools, effort = _means(problem)
+    terrain = terrain_of(problem, tools)
+    found = []
+    if np.any(problem.snapshot.placement != UNPLACED):
+        found.append(_from_present(terrain))
+    if not found or _is_worth_a_fresh_look(problem, terrain, found[0], rng):
+        fresh = place_multilevel(terrain, problem.snapshot, effort, rng)
+        found.append(aligned(problem, fresh))
     if all(np.any(_lost(problem, node)) for node in found):
         found.append(packed(terrain))
     if problem.spread.binds:
@@ -40,10 +45,37 @@ def place_large(problem: Problem, rng: np.random.Generator) -> list[Ints]:
     return found
 
 
-def _tools(problem: Problem) -> Toolbox:
-    if len(problem.rates.per_s) > INTERPRETED_ENTRIES and can_compile():
-        return compiled_tools()
-    return interpreted_tools()
+def _is_worth_a_fresh_look(
+    problem: Problem, terrain: Terrain, node: Ints, rng: np.random.Generator
+) -> bool:
+    """Whether much may move, and the present placement seems to be of no good origin.
+
+    What single moves gain from it shows that nobody cared; traffic between domains that a quick
+    deal would avoid shows that it got stuck.
+    """
+    snapshot = problem.snapshot
+    if 2 * np.count_nonzero(snapshot.placement == UNPLACED) > len(node):
+        return True
+    if not problem.movable.all():
+        return False
+    present = objective_of(problem.rates, problem.far, snapshot.placement)
+    value = objective_of(problem.rates, problem.far, node)
+    if value < present * (1 - FRESH_GAIN):
+        return True
+    across = across_domains(problem, terrain.sites, snapshot.domain_of[node])
+    if across < FRESH_GAIN * value:
+        return False
+    quick = deal_domains(terrain, snapshot, Effort(deals=1, deal_steps=1_000), rng)
+    return across_domains(problem, terrain.sites, quick) < across - FRESH_GAIN * value
+
+
+def _means(problem: Problem) -> tuple[Toolbox, Effort]:
+    """What to search with, by size and installation."""
+    if len(problem.rates.per_s) <= SEARCH_FROM:
+        return interpreted_tools(), INTERPRETED
+    if can_compile():
+        return compiled_tools(), compiled_effort(len(problem.movable))
+    return vectorised_tools(), VECTORISED
 
 
 def _from_present(terrain: Terrain) -> Ints:
@@ -75,7 +107,7 @@ def packed(terrain: Terrain) -> Ints:
     parts = terrain.parts
     standing = stand(terrain.sites, parts, np.where(parts.movable, UNPLACED, parts.home))
     largest = np.argsort(-parts.demand.max(axis=1, initial=0.0), kind="stable")
-    terrain.tools.placing.pack(terrain.sites, parts, standing, largest[parts.movable[largest]])
+    terrain.tools.placing.pack(terrain.scene, standing, largest[parts.movable[largest]])
     return refined(terrain, standing.site, PASSES)
 
 

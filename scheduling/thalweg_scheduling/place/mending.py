@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
-from thalweg_scheduling.place.greedy import Neighbours
+from thalweg_scheduling.place.neighbours import Neighbours
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.room import Room
 from thalweg_scheduling.place.spread import breaks_spread

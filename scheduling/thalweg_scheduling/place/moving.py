@@ -12,9 +12,12 @@ import numpy as np
 from thalweg_scheduling.measure.needs import overloaded
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
-from thalweg_scheduling.place.greedy import Neighbours
+from thalweg_scheduling.place.neighbours import Neighbours
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.room import Room
+
+LOOK_AGAIN = 1_000
+"""With more moves than this, what each gains is looked at once and not after every other move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ class _Journey:
         self._value = problem.score(self._node)[1]
         leaving = (self._node != target) & (self._node != UNPLACED) & (target != UNPLACED)
         self._pending = {int(task) for task in np.flatnonzero(leaving)}
+        self._looks_again = len(self._pending) <= LOOK_AGAIN
         self._waiting: dict[int, list[int]] = {}
         self._heap = [self._promise(task) for task in sorted(self._pending)]
         heapq.heapify(self._heap)
@@ -79,7 +83,7 @@ class _Journey:
             if task not in self._pending:
                 continue
             actual = self._promise(task)
-            if actual > promise:
+            if actual > promise and self._looks_again:
                 heapq.heappush(self._heap, actual)
                 continue
             source, target = int(self._node[task]), int(self._target[task])
@@ -96,7 +100,8 @@ class _Journey:
         self._room.put(task, target)
         self._node[task] = target
         self._pending.discard(task)
-        self._look_again_at(self._near.of(task))
+        if self._looks_again:
+            self._look_again_at(self._near.of(task).tolist())
         # Bounds on domains can be freed by any move, room only by one that leaves the node.
         freed = list(self._waiting) if self._problem.spread.binds else [source]
         for node in freed:

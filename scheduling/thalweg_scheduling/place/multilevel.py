@@ -5,38 +5,16 @@ a share of a node, dealt to the nodes, and moved wherever J falls, from coarse t
 annealing of single tasks ends it.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from thalweg_scheduling.kernels.layout import Parts, Scene, Sites
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.domains import deal_domains
+from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.levels import Level, coarsened
 from thalweg_scheduling.place.polishing import annealed, cooling, refined, worth
 from thalweg_scheduling.place.terrain import Terrain, desk_for, stand
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How hard to try."""
-
-    node_share: float = 0.34
-    """Tasks are drawn together up to this share of the smallest node."""
-    deals: int = 8
-    """How often domains are dealt, each time from another beginning."""
-    passes: int = 8
-    anneal_steps: int = 0
-
-
-def effort_for(tasks: int) -> Effort:
-    """More tries where they are cheap."""
-    if tasks <= 2_000:
-        return Effort(deals=16, anneal_steps=50 * tasks)
-    if tasks <= 20_000:
-        return Effort(deals=8, anneal_steps=100_000)
-    return Effort(deals=4, anneal_steps=tasks)
 
 
 def place_multilevel(
@@ -47,7 +25,7 @@ def place_multilevel(
     # The way there does not matter here: what moving costs is weighed against the result.
     free = terrain.parts._replace(home=home, price=np.zeros_like(terrain.parts.price))
     ground = Terrain(graph=terrain.graph, sites=terrain.sites, parts=free, tools=terrain.tools)
-    domain = deal_domains(ground, snapshot, effort.deals, rng)
+    domain = deal_domains(ground, snapshot, effort, rng)
     node = _deal_nodes(ground, snapshot.domain_of, domain, effort, rng)
     value = worth(ground, node)[1]
     heat = cooling(value, len(node), effort.anneal_steps, first=0.2, last=0.02)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from thalweg_scheduling.measure.needs import TOLERANCE, needs
+from thalweg_scheduling.measure.needs import TOLERANCE, needs, taken
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.plan import Missing
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
-from thalweg_scheduling.place.spread import spread_of
+from thalweg_scheduling.place.spread import spread_of, tasks_by_domain
 
 
 class Room:
@@ -17,13 +17,13 @@ class Room:
         self._snapshot = snapshot
         self._needs = needs(snapshot)
         self._spread = spread_of(snapshot)
-        self.free = np.array(self._needs.capacity)
-        self.tasks_on = np.zeros(len(snapshot.nodes), dtype=np.int64)
-        vertices, domains = len(snapshot.vertices), len(snapshot.domains)
-        self._in_domain = np.zeros((vertices, domains), dtype=np.int64)
-        self._to_come = np.bincount(snapshot.vertex_of, minlength=vertices)
-        for task in np.flatnonzero(staying & (snapshot.placement != UNPLACED)):
-            self.put(int(task), int(snapshot.placement[task]))
+        there = np.where(staying, snapshot.placement, UNPLACED)
+        here = np.flatnonzero(there != UNPLACED)
+        self.free = self._needs.capacity - taken(self._needs, there)
+        self.tasks_on = np.bincount(there[here], minlength=len(snapshot.nodes))
+        self._in_domain = tasks_by_domain(snapshot, there)
+        waiting = np.bincount(snapshot.vertex_of, minlength=len(snapshot.vertices))
+        self._to_come = waiting - self._in_domain.sum(axis=1)
 
     def put(self, task: int, node: int) -> None:
         """Take the room that the task needs, whether there is enough or not."""
@@ -60,7 +60,7 @@ class Room:
 
     def missing(self, task: int) -> Missing:
         """Why the task fits nowhere, by the first thing that no node can give."""
-        snapshot, name = self._snapshot, self._snapshot.tasks[task].name
+        snapshot, name = self._snapshot, self._snapshot.task_names[task]
         able = snapshot.eligible[task]
         if not able.any():
             return Missing(
@@ -99,7 +99,7 @@ class Room:
         # The resource that fails on most of the nodes is the one to add.
         fails = (demand > self.free[nodes]) & (demand > 0)
         column = int(np.argmax(fails.sum(axis=0)))
-        name, word = self._snapshot.tasks[task].name, self._needs.words[column]
+        name, word = self._snapshot.task_names[task], self._needs.words[column]
         # Without the tolerance, which is nothing that anybody could use.
         spare = self.free[nodes, column] - TOLERANCE * np.maximum(
             1.0, self._needs.capacity[nodes, column]

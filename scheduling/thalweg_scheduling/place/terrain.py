@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
-import scipy.sparse as sp
 
-from thalweg_scheduling.kernels import annealing, coarsening, placing
+from thalweg_scheduling.kernels import annealing, coarsening, placing, vectorised
 from thalweg_scheduling.kernels.compiling import compiled
 from thalweg_scheduling.kernels.layout import (
     Desk,
@@ -22,16 +21,16 @@ from thalweg_scheduling.kernels.layout import (
     Sites,
     Standing,
 )
-from thalweg_scheduling.measure.distance import Distances
-from thalweg_scheduling.measure.rates import Rates
+from thalweg_scheduling.measure.distance import ways_of
 from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.neighbours import graph_of
 from thalweg_scheduling.place.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
-    """The kernels, all compiled or all interpreted."""
+    """The kernels: compiled, interpreted, or stand-ins for them."""
 
     placing: ModuleType
     annealing: ModuleType
@@ -67,6 +66,11 @@ def compiled_tools() -> Toolbox:
     )
 
 
+def vectorised_tools() -> Toolbox:
+    """Stand-ins by numpy, for large problems where there is no compiler."""
+    return Toolbox(placing=vectorised, annealing=annealing, coarsening=vectorised)
+
+
 def terrain_of(problem: Problem, tools: Toolbox) -> Terrain:
     """All arrays of a problem, contiguous and writable."""
     snapshot = problem.snapshot
@@ -74,13 +78,15 @@ def terrain_of(problem: Problem, tools: Toolbox) -> Terrain:
     capacity = np.maximum(problem.needs.capacity, 0.0)
     scale = np.maximum(capacity.sum(axis=0) / max(len(capacity), 1), 1e-300)
     home = np.array(snapshot.placement)
+    graph = graph_of(problem.rates, len(home))
+    ways = ways_of(problem.far)
     return Terrain(
-        graph=graph_of(problem.rates, len(home), problem.far),
+        graph=_undirected(graph) if problem.far.is_symmetric else graph,
         sites=Sites(
             capacity=capacity / scale,
-            group_of=np.array(problem.far.group_of, order="C"),
-            between=np.array(problem.far.between, order="C"),
-            same=np.array(problem.far.same, order="C"),
+            group_of=ways.group_of,
+            between=ways.between,
+            same=ways.same,
             allowed=allowed,
         ),
         parts=Parts(
@@ -94,24 +100,9 @@ def terrain_of(problem: Problem, tools: Toolbox) -> Terrain:
     )
 
 
-def graph_of(rates: Rates, tasks: int, far: Distances) -> Graph:
-    """Both directions of all traffic between different tasks."""
-    apart = (rates.source != rates.target) & (rates.per_s > 0)
-    per_s, source, target = rates.per_s, rates.source, rates.target
-    if not apart.all():
-        per_s, source, target = per_s[apart], source[apart], target[apart]
-    sent = sp.csr_matrix((per_s, (source, target)), shape=(tasks, tasks))
-    got = sent.T.tocsr()
-    if far.is_symmetric:
-        both = sent + got
-        indptr = both.indptr.astype(np.int64)
-        return Graph(indptr, indptr[1:].copy(), both.indices.astype(np.int64), both.data)
-    # What a task sends comes first in its row, then what it gets.
-    indptr = (sent.indptr + got.indptr).astype(np.int64)
-    split = indptr[:-1] + np.diff(sent.indptr)
-    entries = sp.hstack([sent, got], format="csr")
-    other = entries.indices.astype(np.int64) % max(tasks, 1)
-    return Graph(indptr, split.astype(np.int64), other, entries.data)
+def _undirected(graph: Graph) -> Graph:
+    """There and back are equally far: all that a task exchanges counts as sent."""
+    return graph._replace(split=graph.indptr[1:].copy())
 
 
 def stand(sites: Sites, parts: Parts, site: Ints) -> Standing:

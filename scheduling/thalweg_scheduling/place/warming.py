@@ -5,8 +5,9 @@ import numpy as np
 from thalweg_scheduling.kernels.compiling import can_compile
 from thalweg_scheduling.model.graph import Edge, Vertex
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.large import packed
-from thalweg_scheduling.place.multilevel import Effort, place_multilevel
+from thalweg_scheduling.place.multilevel import place_multilevel
 from thalweg_scheduling.place.problem import problem_of
 from thalweg_scheduling.place.terrain import compiled_tools, terrain_of
 

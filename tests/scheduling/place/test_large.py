@@ -9,8 +9,9 @@ from thalweg_scheduling.kernels.compiling import can_compile
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.model.limits import Limits, PlacementLimits
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.large import packed, place_large
-from thalweg_scheduling.place.multilevel import Effort, place_multilevel
+from thalweg_scheduling.place.multilevel import place_multilevel
 from thalweg_scheduling.place.polishing import annealed, cooling, refined, worth
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.terrain import (
