@@ -10,7 +10,6 @@ from typing import Any
 import requests
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
-from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from thalweg_spark.condense.series import Series, clean_series
@@ -52,6 +51,14 @@ class Prometheus:
             headers=_headers(source),
             auth=source.basic,
             session=self._session,
+            retry=Retry(
+                total=_RETRIES,
+                backoff_factor=0.1,
+                backoff_jitter=0.1,
+                status_forcelist=(408, 429, 500, 502, 503, 504),
+                allowed_methods=("GET",),
+                raise_on_status=False,
+            ),
         )
 
     @property
@@ -100,16 +107,6 @@ class _CheckedSession(requests.Session):
         self.warnings: list[str] = []
         self._most_bytes = source.most_bytes
         self._token_file = source.token_file
-        retry = Retry(
-            total=_RETRIES,
-            backoff_factor=0.1,
-            backoff_jitter=0.3,
-            status_forcelist=(408, 429, 500, 502, 503, 504),
-            allowed_methods=("GET",),
-            raise_on_status=False,
-        )
-        for scheme in ("http://", "https://"):
-            self.mount(scheme, HTTPAdapter(max_retries=retry))
         if source.ca_file is not None:
             self.verify = str(source.ca_file)
         if source.client_certificate is not None:
