@@ -1,0 +1,175 @@
+"""The operator ended after every single write, started again, and the end is the same.
+
+One walker never has its operator ended: it counts the writes and shows the end. The others go the
+same way, each with its operator ended after another write.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from thalweg_operator.cluster.resources import NODES
+from thalweg_stories import chain, vertex, word_count
+from thalweg_testbed import Cluster
+from thalweg_walks import Ground, Walker
+
+pytestmark = pytest.mark.control_plane
+
+WIDTH = 10
+"""Walkers side by side: each turn reads the pods of all of them."""
+
+Act = Callable[[Walker, int], None]
+"""What the user does to a walker's topology in a lap, by its number."""
+
+
+@pytest.fixture
+def ground(control_plane: Cluster) -> Iterator[Ground]:
+    made = Ground(control_plane)
+    yield made
+    made.close()
+
+
+def _batches(points: range) -> Iterator[tuple[int, list[int]]]:
+    left = iter(points)
+    lap = 1
+    while batch := list(islice(left, WIDTH)):
+        yield lap, batch
+        lap += 1
+
+
+def _lap(ground: Ground, walkers: list[Walker], points: list[int], wanted: dict[str, Any]) -> int:
+    """Walk; all end where the first one did. Return how many operators were ended on the way."""
+    ground.go(walkers)
+    for walker, point in zip(walkers, points, strict=True):
+        walker.assert_one_pod_each()
+        assert walker.state() == wanted, f"ended after write {point}"
+    return sum(walker.deaths for walker in walkers)
+
+
+def _walk(ground: Ground, walkers: list[Walker], act: Act, prepare: Act | None = None) -> int:
+    """Walk through every write that follows from what the user does; return how many."""
+    first, *others = walkers
+    first.arm(None)
+    act(first, 0)
+    ground.go([first])
+    writes, ended = first.writes, 0
+    for lap, points in _batches(range(writes)):
+        walking = others[: len(points)]
+        if prepare is not None:
+            for walker in (first, *walking):
+                walker.arm(None)
+                prepare(walker, lap)
+            ground.go([first, *walking])
+        for walker, point in zip((first, *walking), (None, *points), strict=True):
+            walker.arm(point)
+            act(walker, lap)
+        ground.go([first])
+        first.assert_one_pod_each()
+        ended += _lap(ground, walking, points, first.state())
+    # A write that meets a conflict is made again, so that one way may be longer than another.
+    assert ended >= writes - 2
+    return writes
+
+
+def test_start(ground: Ground) -> None:
+    (first,) = ground.walkers(1)
+    first.apply(word_count())
+    ground.go([first])
+    first.assert_one_pod_each()
+    assert first.writes > 20
+    ended = 0
+    for _, points in _batches(range(first.writes)):
+        walkers = ground.walkers(len(points))
+        for walker, point in zip(walkers, points, strict=True):
+            walker.arm(point)
+            walker.apply(word_count())
+        ended += _lap(ground, walkers, points, first.state())
+        ground.dismiss(walkers)
+    assert ended >= first.writes - 2
+
+
+def _settled(ground: Ground, count: int, **of_vertex: Any) -> list[Walker]:
+    walkers = ground.walkers(count)
+    for walker in walkers:
+        walker.apply(word_count(**of_vertex))
+    ground.go(walkers)
+    return walkers
+
+
+def test_roll(ground: Ground) -> None:
+    def roll(walker: Walker, lap: int) -> None:
+        walker.apply(word_count(image=f"example.org/worker:{lap + 2}"))
+
+    walkers = _settled(ground, WIDTH + 1)
+    assert _walk(ground, walkers, roll) > 20
+
+
+def test_scale_down(ground: Ground) -> None:
+    walkers = _settled(ground, WIDTH + 1)
+    writes = _walk(
+        ground,
+        walkers,
+        act=lambda walker, _: walker.scale("count", 1),
+        prepare=lambda walker, _: walker.scale("count", 2),
+    )
+    assert writes > 5
+
+
+def test_node_loss(ground: Ground, control_plane: Cluster) -> None:
+    """The first walker loses a node of its own, to count; the others one that they share."""
+    names: list[str] = []
+
+    def fleet(name: str) -> dict[str, Any]:
+        domains = [f"{name}-{letter}" for letter in "xyz"]
+        names.extend(control_plane.add_nodes(domains=domains, per_domain=1, labels={"fleet": name}))
+        return {"nodeSelector": {"fleet": name}}
+
+    def lose(node: str) -> None:
+        found = ground.user.get(NODES, None, node)
+        assert found is not None
+        ground.user.delete(NODES, None, node, uid=found["metadata"]["uid"])
+        names.remove(node)
+
+    try:
+        (first,) = _settled(ground, 1, **fleet("one"))
+        first.arm(None)
+        lose("one-x-0")
+        ground.go([first])
+        first.assert_one_pod_each()
+        points = list(range(first.writes))
+        assert len(points) > 5
+        walkers = _settled(ground, len(points), **fleet("many"))
+        for walker, point in zip(walkers, points, strict=True):
+            walker.arm(point)
+        lose("many-x-0")
+        ground.go(walkers)
+        for walker, point in zip(walkers, points, strict=True):
+            walker.assert_one_pod_each()
+            state, wanted = walker.state(), first.state()
+            # Their templates differ in the name of the fleet, and in nothing else.
+            assert _without_hashes(state) == _without_hashes(wanted), f"after write {point}"
+        assert sum(walker.deaths for walker in walkers) >= len(points) - 2
+    finally:
+        control_plane.remove_nodes(*names)
+
+
+def _without_hashes(state: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "pods": {task: [pod[1:] for pod in pods] for task, pods in state["pods"].items()},
+        **{key: state[key] for key in ("budgets", "routes", "tasks", "lines", "conditions")},
+    }
+
+
+def test_a_hundred_tasks_at_three_points(ground: Ground) -> None:
+    hundred = chain("hundred", vertex("read", 20), vertex("split", 40), vertex("count", 40))
+    first, *others = ground.walkers(4)
+    for walker in (first, *others):
+        walker.apply(hundred)
+    ground.go([first])
+    points = sorted(random.Random(20).sample(range(first.writes), len(others)))
+    for walker, point in zip(others, points, strict=True):
+        walker.arm(point)
+    assert _lap(ground, others, points, first.state()) == len(points)
