@@ -40,6 +40,9 @@ class FakeClient(Client):
         """The object as it is now."""
         return self.objects[(resource.plural, namespace, name)]
 
+    def server_now_s(self) -> float | None:
+        return None
+
     def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         self.reads.append(f"{resource.plural}/{name}")
         return deepcopy(self.objects.get((resource.plural, namespace or "", name)))

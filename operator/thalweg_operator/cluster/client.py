@@ -52,6 +52,10 @@ class Client:
         self._guard = guard
         self._count_write = count_write
 
+    def server_now_s(self) -> float | None:
+        """The API server's time; None before it first answered."""
+        return self._transport.server_now_s()
+
     def list(
         self,
         resource: Resource,

@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -60,6 +61,14 @@ class Transport:
             connect=min(CONNECT_TIMEOUT_S, read_timeout_s), read=read_timeout_s
         )
         self._pause = pause
+        self._dated: tuple[float, float] | None = None
+
+    def server_now_s(self) -> float | None:
+        """The API server's time, by the newest answer that told it; whole seconds."""
+        if self._dated is None:
+            return None
+        date_s, heard_s = self._dated
+        return date_s + time.monotonic() - heard_s
 
     def read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         """GET, again after a pause if the server is unavailable, a bounded number of times."""
@@ -90,10 +99,17 @@ class Transport:
             )
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(f"{request}: {error}") from error
+        self._hear(response.headers.get("Date", ""))
         content = _parse(response.data)
         if response.status >= 300 or content is None:
             raise error_of(response.status, content or {}, str(request))
         return content
+
+    def _hear(self, date: str) -> None:
+        try:
+            self._dated = parsedate_to_datetime(date).timestamp(), time.monotonic()
+        except ValueError:
+            return  # An answer without a date, from something in between.
 
 
 def error_of(status: int, content: Mapping[str, Any], what: str) -> ApiError:

@@ -27,6 +27,7 @@ from thalweg_operator.observe.facts import NodeFact, PodFact, node_fact, pod_fac
 
 FOREIGN = f"{naming.MANAGED_BY}!={naming.MANAGER}"
 _KARPENTER = "karpenter.sh/"
+_CLOCKS_AGREE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def observe(client: Client, namespaces: tuple[str, ...], now_s: float) -> World:
         pods_by_owner.setdefault(pod.owner_uid or "", []).append(pod)
     topologies.sort(key=lambda topology: (_namespace(topology), _name(topology)))
     return World(
-        now_s=now_s,
+        now_s=agreed_now_s(now_s, client.server_now_s()),
         nodes=nodes,
         topologies=tuple(
             _facts(topology, owned, pods_by_owner, autoscalers) for topology in topologies
@@ -105,6 +106,16 @@ def observe(client: Client, namespaces: tuple[str, ...], now_s: float) -> World:
         pods=tuple(pod for pod in (*ours, *foreign) if pod.phase not in ("Succeeded", "Failed")),
         is_autoscaled=_is_autoscaled(client, nodes.values()),
     )
+
+
+def agreed_now_s(own_s: float, server_s: float | None) -> float:
+    """The time to compare the control plane's timestamps with: its own, where ours is far off.
+
+    It tells whole seconds; our finer clock counts while the two agree.
+    """
+    if server_s is None or abs(server_s - own_s) < _CLOCKS_AGREE_S:
+        return own_s
+    return server_s
 
 
 def _all(
