@@ -16,6 +16,7 @@ from thalweg_operator.observe.world import TopologyFacts
 from thalweg_operator.report.conditions import Condition
 from thalweg_operator.report.measuring import figures, metrics_available, planning_conditions
 from thalweg_operator.report.status import Outcome, timestamp
+from thalweg_scheduling.model.memory import Memory
 
 
 @dataclass(kw_only=True)
@@ -25,6 +26,8 @@ class Bettering:
     facts: TopologyFacts
     reading: Reading | None
     situation: Situation
+    memory: Memory | None = None
+    """What the last decision about this topology handed over."""
 
     def __post_init__(self) -> None:
         """Find the topology's part of the matrices."""
@@ -49,6 +52,7 @@ class Bettering:
             self.situation,
             self.measured,
             plans,
+            memory=self.memory,
             scaled_by_others=tuple(self.facts.scaled_by_others),
         )
 

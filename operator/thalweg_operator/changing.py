@@ -72,6 +72,11 @@ class Changing:
             replicas,
             self.facts.pods,
             moves_allowed(self.spec.budgets, self.world.now_s),
+            usable={
+                name
+                for name, node in self.world.nodes.items()
+                if node.is_ready and not node.is_cordoned and not node.is_deleting
+            },
             refused_before_s=self.world.now_s - self.refused_after_s,
         )
 

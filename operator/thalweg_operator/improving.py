@@ -23,6 +23,7 @@ from thalweg_scheduling.model.limits import (
     ScalingLimits,
     Trust,
 )
+from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.snapshot import Snapshot
 
@@ -40,10 +41,15 @@ def improve(
     measured: Measured,
     plans: Iterable[PlanState],
     *,
+    memory: Memory | None = None,
     scaled_by_others: Collection[str] = (),
 ) -> Improvement:
     """Ask the planner what to change, given what was measured."""
-    snapshot = _measured_snapshot(situation, measured, tuple(plans), scaled_by_others)
+    snapshot = replace(
+        _measured_snapshot(situation, measured, tuple(plans), scaled_by_others),
+        # After a restart nothing is known of the time before: a lull begins now.
+        memory=memory or Memory(at_s=situation.now_s),
+    )
     rng = np.random.default_rng(0)
     plan = decide(snapshot, situation.spec.strategy, now_s=situation.now_s, rng=rng)
     cost = objective(snapshot, snapshot.placement, snapshot.process)

@@ -1,7 +1,8 @@
 """The loop: observe, decide, act, report, on one screen.
 
-A turn is level-triggered: it reads the cluster as it is, and does what is missing. It keeps nothing
-from one turn to the next, so it can be ended after any write and started again anywhere.
+A turn is level-triggered: it reads the cluster as it is, and does what is missing. It needs nothing
+from the turn before, so it can be ended after any write and started again anywhere; what it keeps
+all the same, matrices and how long a lull has lasted, only makes a fresh start more patient.
 """
 
 import logging
@@ -17,6 +18,7 @@ from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.publish import Publisher
 from thalweg_operator.settings import Settings
 from thalweg_operator.tending import Tending, counted, failed
+from thalweg_scheduling.model.memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ class Loop:
         self._metrics = metrics
         self._publisher = Publisher(client)
         self._measuring = Measuring(settings, clock)
+        self._memories: dict[str, Memory | None] = {}
 
     def turn(self) -> None:
         """Bring every topology one turn closer to what its spec says."""
@@ -41,6 +44,7 @@ class Loop:
             world = observe(self._client, self._settings.namespaces, self._clock.now_s())
         # Owner references take away all that a topology owns once it is deleted.
         living = [one for one in world.topologies if not one.is_deleting]
+        self._memories = {one.uid: self._memories.get(one.uid) for one in living}
         judged = [(facts, judge(facts)) for facts in living]
         with self._metrics.stage("measure"):
             self._measuring.look(world, judged)
@@ -70,6 +74,7 @@ class Loop:
             verdict=verdict,
             ledger=ledger,
             measuring=self._measuring,
+            memory=self._memories.get(facts.uid),
         )
         try:
             outcome = tending.tend()
@@ -83,5 +88,6 @@ class Loop:
             log.warning("%s/%s: %s", facts.namespace, facts.name, error)
             self._metrics.count_error(error)
             outcome = failed(facts, error)
+        self._memories[facts.uid] = tending.memory
         with self._metrics.stage("report"):
             return self._publisher.publish(world, facts, outcome, tending.happenings)

@@ -52,6 +52,7 @@ from thalweg_operator.observe.world import TopologyFacts, World
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
 from thalweg_operator.settings import Settings
+from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import Plan
 
 
@@ -67,6 +68,8 @@ class Tending:
     verdict: Verdict
     ledger: Ledger
     measuring: Measuring
+    memory: Memory | None = None
+    """What the last decision handed over; what this one hands over, once it is made."""
     happenings: list[Happening] = field(default_factory=list)
     """What was done, also if the turn fails half-way."""
     made: set[str] = field(default_factory=set)
@@ -108,12 +111,16 @@ class Tending:
     def _better(self, outcome: Outcome, situation: Situation, changing: Changing) -> Outcome:
         """Look at what was measured, and propose what could be better once all stands still."""
         bettering = Bettering(
-            facts=self.facts, reading=self.measuring.reading(situation.spec), situation=situation
+            facts=self.facts,
+            reading=self.measuring.reading(situation.spec),
+            situation=situation,
+            memory=self.memory,
         )
         improvement = None
         if changing.running is None and bettering.is_at_rest(outcome):
             with self.metrics.stage("decide"):
                 improvement = bettering.improve(changing.states)
+                self.memory = improvement.plan.memory
         with self.metrics.stage("act"):
             decided = changing.propose(improvement, situation.replicas) if improvement else None
         return replace(

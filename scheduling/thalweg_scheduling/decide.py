@@ -31,13 +31,16 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
     permits = snapshot.limits.permits
     if snapshot.unplaced.size:
         return _place_homeless(trusted, strategy, place, rng)
-    scaling = decide_replicas(snapshot, now_s=now_s) if permits.scale else Scaling()
+    scaling = Scaling(memory=snapshot.memory)
+    if permits.scale:
+        scaling = decide_replicas(snapshot, now_s=now_s, memory=snapshot.memory)
     if scaling.replicas:
-        return _scale(trusted, strategy, place, scaling=scaling, rng=rng)
+        plan = _scale(trusted, strategy, place, scaling=scaling, rng=rng)
+        return replace(plan, memory=scaling.memory)
     plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
     if permits.move:
         plan = _move(trusted, strategy, place, now_s=now_s, rng=rng)
-    return replace(plan, reasons=(*plan.reasons, *scaling.reasons))
+    return replace(plan, reasons=(*plan.reasons, *scaling.reasons), memory=scaling.memory)
 
 
 def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]:

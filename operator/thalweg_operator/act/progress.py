@@ -1,6 +1,6 @@
 """How far a running plan has come, and which of its steps may be under way now."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thalweg_operator import naming
@@ -35,13 +35,15 @@ def progress_of(
     pods: Sequence[PodFact],
     budget: int,
     *,
+    usable: Collection[str] | None = None,
     refused_before_s: float = -1.0,
 ) -> Progress:
     """Compare the plan with what is there.
 
     Steps are taken in the plan's order, at most `budget` moves at a time: a later move may need
     the room that an earlier one leaves. A pod that kube-scheduler has refused since before
-    `refused_before_s` ends the plan: what it was made for is no longer so.
+    `refused_before_s` ends the plan, and so does a target that is not among the `usable` nodes:
+    what it was made for is no longer so.
     """
     scales = [step for step in state.steps if step.task is None]
     moves = [step for step in state.steps if step.task is not None]
@@ -49,6 +51,7 @@ def progress_of(
     strange = _scaled_by_others(scales, replicas) or _refused(moves, pods, refused_before_s)
     living = _newest(pods)
     open_moves = [step for step in moves if not _is_done(step, living, replicas)]
+    strange = strange or _unusable(open_moves, usable)
     targets = {} if to_scale or strange else _under_way(open_moves, living, budget)
     return Progress(
         done=len(state.steps) - len(to_scale) - len(open_moves),
@@ -85,6 +88,13 @@ def _refused(moves: Sequence[Step], pods: Iterable[PodFact], before_s: float) ->
             continue
         if (task.name, node_of(pod)) in targets:
             return f"kube-scheduler refuses {task.name} on {node_of(pod)}"
+    return ""
+
+
+def _unusable(moves: Sequence[Step], usable: Collection[str] | None) -> str:
+    for step in moves:
+        if usable is not None and step.target not in usable:
+            return f"{step.target} cannot take {step.task} any more"
     return ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -77,6 +78,8 @@ class Plan:
     """J of `assignments`; NaN where traffic is unknown."""
     prediction: Prediction | None = None
     reasons: tuple[Reason, ...] = ()
+    memory: Memory | None = None
+    """What the next decision should be given."""
 
     @property
     def changes_nothing(self) -> bool:

@@ -17,6 +17,7 @@ from thalweg_scheduling.model.errors import InvalidSnapshot
 from thalweg_scheduling.model.graph import Edge, Task, Vertex, task_names, tasks_of
 from thalweg_scheduling.model.limits import Limits
 from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, TaskLoad
+from thalweg_scheduling.model.memory import Memory
 
 UNPLACED = -1
 
@@ -53,6 +54,8 @@ class Snapshot:
     limits: Limits = field(default_factory=Limits)
     last_scaled_at_s: float | None = None
     last_moved_at_s: float | None = None
+    memory: Memory | None = None
+    """What the last decision handed over; absent after a restart."""
 
     def __post_init__(self) -> None:
         for name, freeze in _ARRAYS:
