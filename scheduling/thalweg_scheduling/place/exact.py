@@ -18,7 +18,7 @@ import numpy as np
 
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.place.dense import Dense
-from thalweg_scheduling.place.kin import Branch, Kin, kin_of, least_between, room_for
+from thalweg_scheduling.place.kin import Branch, Kin, kin_of, least_between, rooms_for
 from thalweg_scheduling.place.problem import Problem
 
 _SLACK = 1e-9
@@ -117,17 +117,18 @@ class _Search:
 
     def _least(self, own: int, branch: Branch) -> float:
         """What the tasks to come cost beside the placed ones, each class where it is cheapest."""
-        kin, total = self._kin, 0.0
-        for coming in np.flatnonzero(branch.left):
-            room = np.where(kin.allowed[coming], room_for(branch.free, kin.demand[coming]), 0.0)
-            if coming == own:
-                room[: branch.floor] = 0.0
-            order = np.argsort(branch.costs[coming], kind="stable")
-            room = room[order]
-            before = np.cumsum(room) - room
-            taken = np.clip(branch.left[coming] - before, 0.0, room)
-            if taken.sum() < branch.left[coming]:
-                return float("inf")
-            used = taken > 0
-            total += float(taken[used] @ branch.costs[coming][order][used])
-        return total
+        kin = self._kin
+        coming = np.flatnonzero(branch.left)
+        if coming.size == 0:
+            return 0.0
+        room = np.where(kin.allowed[coming], rooms_for(branch.free, kin.demand[coming]), 0.0)
+        if branch.left[own]:
+            room[coming == own, : branch.floor] = 0.0
+        costs = branch.costs[coming]
+        order = np.argsort(costs, axis=1, kind="stable")
+        room = np.take_along_axis(room, order, axis=1)
+        wanted = branch.left[coming][:, None]
+        taken = np.clip(wanted - (np.cumsum(room, axis=1) - room), 0.0, room)
+        if np.any(taken.sum(axis=1) < wanted[:, 0]):
+            return float("inf")
+        return float(np.sum(taken * np.take_along_axis(costs, order, axis=1)))

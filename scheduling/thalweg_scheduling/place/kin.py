@@ -81,22 +81,22 @@ def least_between(kin: Kin) -> Floats:
     return least
 
 
-def room_for(free: Floats, demand: Floats) -> Floats:
-    """How many tasks of such a demand fit, by node."""
-    counts = np.full(len(free), 1e9)
-    for resource in np.flatnonzero(demand > 0):
-        fit = np.floor((free[:, resource] + 1e-12) / demand[resource])
-        counts = np.minimum(counts, np.maximum(fit, 0.0))
-    return counts
+def rooms_for(free: Floats, demand: Floats) -> Floats:
+    """Shape (demands, nodes): how many tasks of each demand fit on each node."""
+    asked = np.where(demand > 0, demand, np.inf)
+    counts = np.floor((free[None, :, :] + 1e-12) / asked[:, None, :])
+    counts = np.where(demand[:, None, :] > 0, counts, 1e9)
+    fits: Floats = np.maximum(counts.min(axis=2, initial=1e9), 0.0)
+    return fits
 
 
 def _least_beside(kin: Kin, one: int, other: int) -> float:
     """The least that the tasks of one class cost if each has its best place among the other's."""
     free, best = kin.begun.free, np.inf
-    room = np.where(kin.allowed[other], room_for(free, kin.demand[other]), 0.0)
+    room = np.where(kin.allowed[other], rooms_for(free, kin.demand[[other]])[0], 0.0)
     for node in np.flatnonzero(kin.allowed[one]):
         near = room.copy()
-        shared = room_for(free[[node]] - kin.demand[one], kin.demand[other])[0]
+        shared = rooms_for(free[[node]] - kin.demand[one], kin.demand[[other]])[0, 0]
         near[node] = min(near[node], shared)
         seconds = kin.rate[one, other] * kin.seconds[node]
         seconds = seconds + kin.rate[other, one] * kin.seconds[:, node]

@@ -12,11 +12,11 @@ from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.starts import starts
 from thalweg_scheduling.place.tabu import Search
 
-QUICK_STEPS = 300
+QUICK_STEPS = 200
 """Steps of branch and bound before anything else: the smallest topologies need no more."""
-EXACT_STEPS = 3_000
+EXACT_STEPS = 1_500
 """Steps of it at the end, to prove the best that was found or to find a better one."""
-STARTS = 4
+STARTS = 3
 """From so many beginnings, the best ones, a search is made."""
 SMALL_TASKS = 96
 SMALL_TABLE = 6_000
