@@ -90,7 +90,13 @@ class Cluster:
             return
         files = [f"--filename={path}" for path in crds]
         self.kubectl("apply", "--server-side", "--force-conflicts", *files)
-        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
+
+        # A CRD that is a moment old has no conditions yet, which `kubectl wait` takes for an error.
+        def are_served() -> bool:
+            self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
+            return True
+
+        eventually(are_served, timeout_s=120, what="the CRDs to be served")
 
     def create_namespace(self, name: str) -> None:
         """Make a namespace in which pods can be created at once."""

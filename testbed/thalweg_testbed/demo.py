@@ -1,35 +1,56 @@
-"""`make demo`: a control plane, the operator, a topology, and its pods by domain. No Docker."""
+"""`make demo`: the closed loop on one machine. No Docker.
+
+A real control plane with 12 simulated nodes in 4 domains, a real Prometheus, the operator, and a
+simulated data plane whose metrics follow where the pods really are. A topology is applied; its load
+rises fivefold and falls again; the network between its domains gets slower. What the operator
+decided, and what came of it, is the summary.
+"""
 
 import sys
 import tempfile
-from collections import defaultdict
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.live import Live
 
 from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.controlplane import ControlPlane
+from thalweg_testbed.demo_view import Look, look_at
 from thalweg_testbed.errors import BedError
-from thalweg_testbed.processes import Process
-from thalweg_testbed.waiting import eventually
+from thalweg_testbed.loopbed import LoopBed
 
 _ROOT = Path(__file__).resolve().parents[2]
-_EXAMPLE = _ROOT / "examples" / "word-count.yaml"
-_ZONE = "topology.kubernetes.io/zone"
-_VERTEX = "thalweg.dev/vertex"
+_EXAMPLE = _ROOT / "examples" / "demo.yaml"
+_NAME = "word-count"
+_RATE_PER_S = 1000
+_LOOK_EVERY_S = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One part of the story: what is done, and for how long it is watched."""
+
+    title: str
+    seconds: float
+    do: Callable[[LoopBed], None] = lambda _: None
 
 
 def main() -> int:
-    """Show the thread from `kubectl apply` to bound pods; leaves nothing running."""
+    """Tell the story; leaves nothing running."""
     console = Console(highlight=False)
     try:
         with (
             tempfile.TemporaryDirectory(prefix="thalweg-demo-") as folder,
             ControlPlane(crds=sorted((_ROOT / "crds").glob("*.yaml"))) as plane,
         ):
-            _show(console, plane, Path(folder))
+            console.print("==> 12 simulated nodes in 4 domains")
+            plane.add_nodes(domains=4, per_domain=3, cpu="4")
+            console.print("==> Prometheus, a simulated data plane, thalweg operator")
+            with LoopBed(plane, Path(folder), rate_per_s=_RATE_PER_S) as bed:
+                _tell(console, bed)
     except BedError as error:
         console.print(f"error: {error}", style="red")
         return 1
@@ -37,82 +58,62 @@ def main() -> int:
     return 0
 
 
-def _show(console: Console, plane: ControlPlane, folder: Path) -> None:
-    console.print("==> 12 simulated nodes in 4 domains")
-    plane.add_nodes(domains=4, per_domain=3)
-    console.print("==> thalweg operator")
-    with start_operator(plane, folder / "operator.log"):
-        console.print(f"==> kubectl apply -f {_EXAMPLE.relative_to(_ROOT)}")
-        plane.kubectl("apply", "-n", "default", "-f", str(_EXAMPLE))
-        _wait_ready(plane)
-        console.print("\n$ kubectl get stopo")
-        console.print(plane.kubectl("get", "stopo", "-n", "default"))
-        console.print(_placement(plane))
-        _lose_a_pod(console, plane)
-        console.print("==> kubectl delete stopo word-count")
-        plane.kubectl("delete", "stopo", "word-count", "-n", "default")
-        eventually(lambda: not _pods(plane), what="the topology's pods to be gone")
-
-
-def start_operator(plane: Cluster, log: Path) -> Process:
-    """Start the operator against the plane, as a user would."""
-    command = [sys.executable, "-m", "thalweg_operator", "operator"]
-    settings = ["--set", "serving.port=0", "--set", "serving.host=127.0.0.1"]
-    return Process(
-        "operator", [*command, "--kubeconfig", str(plane.kubeconfig), *settings], log=log
+def story() -> tuple[Act, ...]:
+    """What happens, in about four minutes."""
+    return (
+        Act(title=f"kubectl apply -f {_EXAMPLE.relative_to(_ROOT)}", seconds=45, do=_apply),
+        Act(title="load × 5", seconds=70, do=lambda bed: bed.turn("rate", {"factor": 5})),
+        Act(title="load back to × 1", seconds=75, do=lambda bed: bed.turn("rate", {"factor": 1})),
+        Act(title="the network between its domains gets slower", seconds=50, do=_slow_down),
     )
 
 
-def _wait_ready(plane: Cluster) -> None:
-    plane.kubectl(
-        *("wait", "stopo/word-count", "-n", "default", "--for=condition=Ready", "--timeout=100s")
-    )
+def _apply(bed: LoopBed) -> None:
+    bed.cluster.kubectl("apply", "-n", "default", "-f", str(_EXAMPLE))
 
 
-def _lose_a_pod(console: Console, plane: Cluster) -> None:
-    victim = _pods(plane)[0]["metadata"]
-    task = victim["name"].rsplit("-", 1)[0]
-    console.print(f"\n==> kubectl delete pod {victim['name']}")
-    plane.kubectl("delete", "pod", "-n", "default", victim["name"], "--wait=false")
-    successor = eventually(
-        lambda: [
-            pod
-            for pod in _pods(plane)
-            if pod["metadata"]["name"].rsplit("-", 1)[0] == task
-            and pod["metadata"]["uid"] != victim["uid"]
-            and pod["spec"].get("nodeName")
-        ],
-        what=f"{task} to be replaced",
-    )[0]
-    name, node = successor["metadata"]["name"], successor["spec"]["nodeName"]
-    console.print(f"    the operator replaced it: {name} on {node}")
+def _slow_down(bed: LoopBed) -> None:
+    """Between the two domains that have most of the tasks."""
+    found = look_at(bed.cluster, _NAME).by_domain
+    busiest = sorted(found, key=lambda domain: -sum(found[domain].values()))[:2]
+    bed.turn("latency", {"between": busiest, "latency_s": 0.08})
 
 
-def _placement(plane: Cluster) -> Table:
-    """The pods by domain and vertex."""
-    domain_of = {
-        node["metadata"]["name"]: node["metadata"]["labels"][_ZONE]
-        for node in plane.get("nodes")["items"]
-    }
-    cells: dict[tuple[str, str], list[str]] = defaultdict(list)
-    vertices: list[str] = []
-    for pod in _pods(plane):
-        vertex = pod["metadata"]["labels"][_VERTEX]
-        if vertex not in vertices:
-            vertices.append(vertex)
-        node = pod["spec"]["nodeName"]
-        cells[domain_of[node], vertex].append(f"{pod['metadata']['name']} on {node}")
-    table = Table("domain", *vertices, title="where the tasks run")
-    for domain in sorted(set(domain_of.values())):
-        table.add_row(domain, *("\n".join(cells[domain, vertex]) for vertex in vertices))
-    return table
+def _tell(console: Console, bed: LoopBed) -> None:
+    looks: list[tuple[Act, Look]] = []
+    for act in story():
+        console.print(f"\n==> {act.title}")
+        act.do(bed)
+        looks.append((act, _watch(console, bed.cluster, act)))
+    console.print("\nWhat happened:")
+    for act, look in looks:
+        console.print(f"  after: {act.title}\n    {look.line()}")
+    console.print("\nWhat the operator decided, in order:")
+    for decision in looks[-1][1].decisions:
+        console.print(f"  {decision}")
+    console.print("\n$ kubectl get stopo")
+    console.print(bed.cluster.kubectl("get", "stopo", "-n", "default").rstrip(), soft_wrap=True)
 
 
-def _pods(plane: Cluster) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = plane.get(
-        "pods", "-n", "default", "-l", "app.kubernetes.io/managed-by=thalweg"
-    )["items"]
-    return [pod for pod in found if not pod["metadata"].get("deletionTimestamp")]
+def _watch(console: Console, cluster: Cluster, act: Act) -> Look:
+    """Look again and again until the act is over; returns the last look."""
+    ends = time.monotonic() + act.seconds
+    look = look_at(cluster, _NAME)
+    if not console.is_terminal:
+        seen = ""
+        while time.monotonic() < ends:
+            time.sleep(_LOOK_EVERY_S)
+            look = look_at(cluster, _NAME)
+            if look.line() != seen:
+                seen = look.line()
+                console.print(f"    {seen}", soft_wrap=True)
+        return look
+    with Live(look.table(act.title), console=console, auto_refresh=False) as live:
+        while time.monotonic() < ends:
+            time.sleep(_LOOK_EVERY_S)
+            look = look_at(cluster, _NAME)
+            live.update(look.table(act.title), refresh=True)
+    return look
 
 
 if __name__ == "__main__":
