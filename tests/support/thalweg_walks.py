@@ -103,7 +103,7 @@ class Walker:
         """All that should not depend on where the operator was ended."""
         pods = [pod for pod in self._all(PODS) if "deletionTimestamp" not in pod["metadata"]]
         (topology,) = self._all(STREAM_TOPOLOGIES)
-        status = topology["status"]
+        status = topology.get("status", {})
         return {
             "pods": {task: sorted(map(_pod, of_task)) for task, of_task in by_task(pods).items()},
             "vertices": {one["spec"]["vertex"]: _vertex(one) for one in self._all(STREAM_VERTICES)},
@@ -113,9 +113,10 @@ class Walker:
                 for one in self._all(CONFIG_MAPS)
                 if naming.TOPOLOGY in one["metadata"].get("labels", {})
             },
-            "tasks": status["tasks"],
+            "tasks": status.get("tasks"),
             "lines": [
-                (line["name"], line["desired"], line["ready"]) for line in status["vertices"]
+                (line["name"], line["desired"], line["ready"])
+                for line in status.get("vertices", ())
             ],
             "conditions": _conditions(status),
         }
@@ -224,11 +225,11 @@ def _pod(pod: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _vertex(vertex: Mapping[str, Any]) -> dict[str, Any]:
-    status = {**vertex["status"]}
+    status = {**vertex.get("status", {})}
     # How many incarnations it took, and so which routes there were, may differ.
     for key in ("nextIncarnation", "routesVersion", "observedGeneration"):
         status.pop(key, None)
-    status["tasks"] = [(line["index"], line["templateHash"]) for line in status["tasks"]]
+    status["tasks"] = [(line["index"], line["templateHash"]) for line in status.get("tasks", ())]
     status["conditions"] = _conditions(status)
     return {"spec": vertex["spec"], "status": status}
 

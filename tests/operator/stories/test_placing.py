@@ -73,7 +73,7 @@ def _assert_every_key_group_once(receivers: dict[str, dict[str, list[list[int]]]
 @pytest.fixture(scope="module")
 def routes_schema(pytestconfig: pytest.Config) -> dict[str, object]:
     file = pytestconfig.rootpath / "docs" / "routes.schema.json"
-    schema: dict[str, object] = json.loads(file.read_text()) if file.exists() else {}
+    schema: dict[str, object] = json.loads(file.read_text())
     return schema
 
 
