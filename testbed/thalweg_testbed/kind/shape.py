@@ -62,11 +62,12 @@ def kind_configuration(shape: Shape) -> str:
 
 
 def _patches(shape: Shape) -> list[Mapping[str, object]]:
-    grace = {"name": "node-monitor-grace-period", "value": f"{shape.not_ready_after_s}s"}
+    # A map, not a list of pairs: kind writes kubeadm's v1beta3.
+    grace = {"node-monitor-grace-period": f"{shape.not_ready_after_s}s"}
     return [
         # Its checks are for real machines; what matters here is checked afterwards.
         {"kind": "InitConfiguration", "skipPhases": ["preflight"]},
-        {"kind": "ClusterConfiguration", "controllerManager": {"extraArgs": [grace]}},
+        {"kind": "ClusterConfiguration", "controllerManager": {"extraArgs": grace}},
         {
             "kind": "KubeletConfiguration",
             # Later releases refuse control groups of version 1 unless told otherwise.

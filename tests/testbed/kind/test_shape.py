@@ -40,8 +40,8 @@ def test_a_silent_node_is_noticed_as_soon_as_asked() -> None:
         patch["kind"]: patch
         for patch in (json.loads(text) for text in configuration["kubeadmConfigPatches"])
     }
-    (grace,) = patches["ClusterConfiguration"]["controllerManager"]["extraArgs"]
-    assert grace == {"name": "node-monitor-grace-period", "value": "30s"}
+    arguments = patches["ClusterConfiguration"]["controllerManager"]["extraArgs"]
+    assert arguments == {"node-monitor-grace-period": "30s"}
     assert patches["KubeletConfiguration"]["nodeLeaseDurationSeconds"] == 15
     assert patches["KubeletConfiguration"]["failCgroupV1"] is False
 

@@ -1,0 +1,65 @@
+"""Latency between domains: what is asked for is what pods and nodes see, each way."""
+
+from itertools import combinations
+from statistics import median
+
+import pytest
+
+from thalweg_testbed import BedError
+from thalweg_testbed.kind import KindCluster
+from thalweg_testbed.latency import Link, Links, Measured
+
+
+def one_way_s(measured: list[Measured], source: str, target: str) -> float:
+    return median(
+        one.forward_s
+        for one in measured
+        if (one.source_domain, one.target_domain) == (source, target)
+    )
+
+
+def test_all_pairs_differ(whole: KindCluster) -> None:
+    pairs = list(combinations(whole.domains, 2))
+    asked = {pair: 0.004 * (index + 1) for index, pair in enumerate(pairs)}
+    assert len(asked) == 6
+    # Setting measures, and is an error if one of them is not what was asked for.
+    measured = whole.set_latency(Links.symmetric(asked))
+    for (one, other), latency_s in asked.items():
+        for source, target in ((one, other), (other, one)):
+            seen_s = one_way_s(measured, source, target)
+            assert seen_s == pytest.approx(latency_s, abs=max(0.002, 0.15 * latency_s))
+    assert {one.path for one in measured} == {"pods", "nodes"}
+
+
+def test_the_way_back_may_take_longer(whole: KindCluster) -> None:
+    links = {("a", "b"): Link(latency_s=0.005), ("b", "a"): Link(latency_s=0.040)}
+    measured = whole.set_latency(Links(links=links))
+    assert one_way_s(measured, "a", "b") < 0.010
+    assert one_way_s(measured, "b", "a") > 0.030
+
+
+def test_a_change_leaves_the_other_pairs(whole: KindCluster) -> None:
+    whole.set_latency(Links.symmetric({("a", "b"): 0.030, ("c", "d"): 0.010}))
+    measured = whole.change_latency({("a", "b"): Link(latency_s=0.015)})
+    assert one_way_s(measured, "a", "b") < 0.020
+    assert one_way_s(measured, "b", "a") > 0.025
+    assert one_way_s(measured, "c", "d") > 0.008
+
+
+def test_jitter_spreads_and_loss_loses(whole: KindCluster) -> None:
+    link = Link(latency_s=0.020, jitter_s=0.008, loss=0.3)
+    measured = whole.set_latency(Links(links={("a", "b"): link}))
+    towards = [m for m in measured if (m.source_domain, m.target_domain) == ("a", "b")]
+    answered = sum(m.answered for m in towards) / sum(m.sent for m in towards)
+    assert 0.4 < answered < 0.95
+
+
+def test_off_is_off(whole: KindCluster) -> None:
+    whole.set_latency(Links.symmetric({("a", "b"): 0.030}))
+    measured = whole.set_latency(Links())
+    assert one_way_s(measured, "a", "b") < 0.002
+
+
+def test_a_domain_that_is_not_there(whole: KindCluster) -> None:
+    with pytest.raises(BedError, match="no domain z: there are a, b, c, d"):
+        whole.set_latency(Links.symmetric({("a", "z"): 0.01}))
