@@ -58,6 +58,14 @@ def by_name(*nodes: NodeFact) -> dict[str, NodeFact]:
     return {one.name: one for one in nodes}
 
 
+def _task_labels(vertex: str, task: int, incarnation: int) -> dict[str, str]:
+    return {
+        naming.VERTEX: vertex,
+        naming.TASK: str(task),
+        naming.INCARNATION: str(incarnation),
+    }
+
+
 def pod(
     task: int = 0,
     incarnation: int = 1,
@@ -78,7 +86,6 @@ def pod(
     annotations: Mapping[str, str] | None = None,
 ) -> PodFact:
     """A pod of a task; by default it runs on n1 and is ready."""
-    state = naming.ACTIVE if retired_at_s is None else naming.RETIRING
     notes = dict(annotations or {})
     if planned is not None:
         notes[naming.PLANNED_NODE] = planned
@@ -93,13 +100,11 @@ def pod(
         resource_version="7",
         labels={
             **naming.common_labels(TOPOLOGY),
-            naming.VERTEX: vertex,
-            naming.TASK: str(task),
-            naming.INCARNATION: str(incarnation),
-            naming.STATE: state,
+            **_task_labels(vertex, task, incarnation),
+            naming.STATE: naming.ACTIVE if retired_at_s is None else naming.RETIRING,
             naming.TEMPLATE_HASH: template_hash,
-        }
-        | dict(labels or {}),
+            **(labels or {}),
+        },
         annotations=notes,
         owner_uid=f"uid-{vertex}",
         node=on,
