@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from thalweg_hand_run_node import HandRunNode
 from thalweg_operator.cluster.resources import PODS
 from thalweg_stories import (
-    HandRunNode,
     Story,
     chain,
     node_name,

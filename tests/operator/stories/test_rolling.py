@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from thalweg_hand_run_node import HandRunNode
 from thalweg_operator import naming
 from thalweg_operator.cluster.resources import Object
 from thalweg_stories import (
-    HandRunNode,
     Story,
     by_task,
     chain,
