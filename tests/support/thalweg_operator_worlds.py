@@ -60,6 +60,7 @@ def by_name(*nodes: NodeFact) -> dict[str, NodeFact]:
 
 def _task_labels(vertex: str, task: int, incarnation: int) -> dict[str, str]:
     return {
+        **naming.common_labels(TOPOLOGY),
         naming.VERTEX: vertex,
         naming.TASK: str(task),
         naming.INCARNATION: str(incarnation),
@@ -99,7 +100,6 @@ def pod(
         uid=f"uid-{name}",
         resource_version="7",
         labels={
-            **naming.common_labels(TOPOLOGY),
             **_task_labels(vertex, task, incarnation),
             naming.STATE: naming.ACTIVE if retired_at_s is None else naming.RETIRING,
             naming.TEMPLATE_HASH: template_hash,
