@@ -10,11 +10,12 @@ import numpy as np
 from thalweg_operator.act.plans import PlanState, Standing
 from thalweg_operator.api.schedule import is_in_force, parse_schedule
 from thalweg_operator.api.topology import BudgetSpec, Mode, TopologySpec
-from thalweg_operator.deciding import Situation, build_snapshot
+from thalweg_operator.deciding import Situation, Undecidable, build_snapshot
 from thalweg_operator.observe.facts import epoch_s
 from thalweg_operator.observe.measured import Measured
 from thalweg_scheduling.decide import decide
 from thalweg_scheduling.measure.objective import objective
+from thalweg_scheduling.model.errors import SchedulingError
 from thalweg_scheduling.model.graph import Vertex
 from thalweg_scheduling.model.limits import (
     Limits,
@@ -24,7 +25,7 @@ from thalweg_scheduling.model.limits import (
     Trust,
 )
 from thalweg_scheduling.model.memory import Memory
-from thalweg_scheduling.model.plan import Plan
+from thalweg_scheduling.model.plan import NOTHING_TO_DO, Plan
 from thalweg_scheduling.model.snapshot import Snapshot
 
 
@@ -44,16 +45,47 @@ def improve(
     memory: Memory | None = None,
     scaled_by_others: Collection[str] = (),
 ) -> Improvement:
-    """Ask the planner what to change, given what was measured."""
+    """Ask the planner what to change, given what was measured.
+
+    First whether the numbers of tasks are right, by what has been flowing lately; then, if they
+    are, where the tasks should be, by what flows in the long run.
+    """
     snapshot = replace(
         _measured_snapshot(situation, measured, tuple(plans), scaled_by_others),
         # After a restart nothing is known of the time before: a lull begins now.
         memory=memory or Memory(at_s=situation.now_s),
     )
-    rng = np.random.default_rng(0)
-    plan = decide(snapshot, situation.spec.strategy, now_s=situation.now_s, rng=rng)
+    scaling = _ask(
+        situation,
+        replace(
+            snapshot,
+            traffic=measured.recent_traffic,
+            limits=_only(snapshot.limits, move=False),
+        ),
+    )
     cost = objective(snapshot, snapshot.placement, snapshot.process)
+    if scaling.replicas:
+        return Improvement(plan=scaling, cost_before=cost)
+    moving = _ask(situation, replace(snapshot, limits=_only(snapshot.limits, scale=False)))
+    said = tuple(one for one in scaling.reasons if one is not NOTHING_TO_DO)
+    reasons = (*moving.reasons, *said)
+    plan = replace(moving, reasons=reasons, memory=scaling.memory)
     return Improvement(plan=plan, cost_before=cost)
+
+
+def _ask(situation: Situation, snapshot: Snapshot) -> Plan:
+    rng = np.random.default_rng(0)
+    try:
+        return decide(snapshot, situation.spec.strategy, now_s=situation.now_s, rng=rng)
+    except SchedulingError as error:
+        raise Undecidable(f"the planner cannot decide: {error}") from error
+
+
+def _only(limits: Limits, *, move: bool = True, scale: bool = True) -> Limits:
+    permits = limits.permits
+    return replace(
+        limits, permits=Permits(move=permits.move and move, scale=permits.scale and scale)
+    )
 
 
 def moves_allowed(budgets: Iterable[BudgetSpec], now_s: float) -> int:

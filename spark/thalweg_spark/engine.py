@@ -98,7 +98,7 @@ def condense(
         "task_load": windows.scaling_s,
     }
     return {
-        "dependency": tables.dependency(pulled, grouper),
+        "dependency": tables.dependency(pulled, grouper, recent_since_s=at_s - windows.scaling_s),
         "task_load": tables.task_load(pulled, grouper),
         "node_latency": tables.node_latency(pulled, grouper),
         "node_capacity": [],

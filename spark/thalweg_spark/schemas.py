@@ -13,6 +13,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "target_task",
         "tuples_per_s",
         "bytes_per_s",
+        "recent_tuples_per_s",
         "samples",
     ),
     "task_load": (

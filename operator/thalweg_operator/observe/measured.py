@@ -25,6 +25,9 @@ class Measured:
     """The matrices that a decision may look at, and the figures that people want to see."""
 
     traffic: DependencyMatrix | None = None
+    """Over the long window that placement is decided by."""
+    recent_traffic: DependencyMatrix | None = None
+    """Over the window of the loads, for scaling: the two must be of the same moments."""
     loads: TaskLoad | None = None
     latency: NodeLatency = field(default_factory=NodeLatency)
     latency_s: float = math.nan
@@ -50,7 +53,10 @@ def measured_for(
     }
     figures = next(_of(matrices, "tuple_latency", key), {})
     return Measured(
-        traffic=_traffic(matrices, key, tasks, observed["dependency"]),
+        traffic=_traffic(matrices, key, tasks, observed["dependency"], "tuples_per_s"),
+        recent_traffic=_traffic(
+            matrices, key, tasks, observed["dependency"], "recent_tuples_per_s"
+        ),
         loads=_loads(matrices, key, tasks, observed["task_load"]),
         latency=_latency(matrices, nodes, observed["node_latency"]),
         latency_s=_number(figures.get("p50_s")),
@@ -81,12 +87,12 @@ def _observed(matrices: Matrices, matrix: str, key: Key) -> Observed | None:
 
 
 def _traffic(
-    matrices: Matrices, key: Key, tasks: Sequence[str], observed: Observed | None
+    matrices: Matrices, key: Key, tasks: Sequence[str], observed: Observed | None, column: str
 ) -> DependencyMatrix | None:
     position = {task: number for number, task in enumerate(tasks)}
     pairs = {
         (position[row["source_task"]], position[row["target_task"]]): (
-            _number(row["tuples_per_s"]),
+            _number(row[column]),
             _number(row["bytes_per_s"]),
         )
         for row in _of(matrices, "dependency", key)

@@ -23,6 +23,14 @@ class Series:
         return float(self.times_s[-1])
 
 
+def since(series: Series, begin_s: float) -> Series:
+    """The samples from a moment on; the last one before it stays, for the rise that spans it."""
+    first = max(0, int(np.searchsorted(series.times_s, begin_s)) - 1)
+    return Series(
+        labels=series.labels, times_s=series.times_s[first:], values=series.values[first:]
+    )
+
+
 def clean_series(labels: Mapping[str, str], samples: list[tuple[float, float]]) -> Series | None:
     """A series without NaN, Inf, negatives and repeated times; None if nothing is left.
 

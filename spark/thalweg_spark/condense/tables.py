@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg_spark.condense.quantiles import histogram_quantile
 from thalweg_spark.condense.rates import mean_rate, together, trimmed_rate
-from thalweg_spark.condense.series import Series
+from thalweg_spark.condense.series import Series, since
 from thalweg_spark.pull.presets import Preset
 
 Row = dict[str, Any]
@@ -39,8 +39,11 @@ def samples_of(parts: Iterable[Series]) -> int:
     return sum(one.times_s.size for one in parts)
 
 
-def dependency(pulled: Pulled, grouper: Grouper) -> list[Row]:
-    """Traffic from task to task, by Ra-Stream's trimmed mean."""
+def dependency(pulled: Pulled, grouper: Grouper, *, recent_since_s: float) -> list[Row]:
+    """Traffic from task to task, by Ra-Stream's trimmed mean, and what it has been lately.
+
+    Placement wants the long run; scaling wants rates of the same moments as the loads.
+    """
     facts = ("namespace", "topology", "task", "to_task")
     volume = grouper.by(pulled.get("bytes", ()), *facts)
     rows = []
@@ -54,6 +57,7 @@ def dependency(pulled: Pulled, grouper: Grouper) -> list[Row]:
                 "target_task": target,
                 "tuples_per_s": trimmed_rate(parts),
                 "bytes_per_s": trimmed_rate(volume.get(key, ())),
+                "recent_tuples_per_s": mean_rate([since(one, recent_since_s) for one in parts]),
                 "samples": samples_of(parts),
             }
         )
