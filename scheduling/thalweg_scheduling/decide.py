@@ -66,6 +66,7 @@ def _place_homeless(
             *_placing_reasons(len(placed), snapshot, proposal.missing),
             *(Reason(code=ReasonCode.COMPARED, message=note) for note in proposal.notes),
         ),
+        memory=snapshot.memory,
     )
 
 

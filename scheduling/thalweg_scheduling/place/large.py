@@ -30,7 +30,7 @@ FRESH_GAIN = 0.05
 
 def place_large(problem: Problem, rng: np.random.Generator) -> list[Ints]:
     """Placements worth comparing: one from the present, and where much may move, a fresh one."""
-    tools, effort = _means(problem)
+    tools, effort = means_for(problem)
     terrain = terrain_of(problem, tools)
     found = []
     if np.any(problem.snapshot.placement != UNPLACED):
@@ -69,7 +69,7 @@ def _is_worth_a_fresh_look(
     return across_domains(problem, terrain.sites, quick) < across - FRESH_GAIN * value
 
 
-def _means(problem: Problem) -> tuple[Toolbox, Effort]:
+def means_for(problem: Problem) -> tuple[Toolbox, Effort]:
     """What to search with, by size and installation."""
     if len(problem.rates.per_s) <= SEARCH_FROM:
         return interpreted_tools(), INTERPRETED

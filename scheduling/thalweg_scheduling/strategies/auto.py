@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Ints
-from thalweg_scheduling.model.plan import Missing
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.greedy import largest_first, place_greedily
 from thalweg_scheduling.place.large import place_large
 from thalweg_scheduling.place.problem import Problem, problem_of
-from thalweg_scheduling.place.proposal import Proposal, Strategy, processes_for
-from thalweg_scheduling.place.room import Room
+from thalweg_scheduling.place.proposal import Proposal, Strategy
+from thalweg_scheduling.place.proposing import proposed
 from thalweg_scheduling.place.small import is_small, place_small
 from thalweg_scheduling.strategies.even import place_evenly
 from thalweg_scheduling.strategies.resource_aware import place_resource_aware
@@ -45,12 +44,7 @@ def place_auto(snapshot: Snapshot, *, movable: Bools, rng: np.random.Generator) 
     candidates = portfolio(problem, rng)
     best = min(candidates, key=lambda each: (each.homeless, each.value))
     notes = tuple(f"{each.name}: J {each.value:.6g}" for each in candidates)
-    return Proposal(
-        node=best.node,
-        process=processes_for(snapshot, best.node),
-        missing=_missing(snapshot, best.node),
-        notes=(f"taken: {best.name}", *notes),
-    )
+    return proposed(snapshot, best.node, (f"taken: {best.name}", *notes))
 
 
 def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
@@ -78,13 +72,3 @@ def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
 def _candidate(problem: Problem, name: str, node: Ints) -> Candidate:
     homeless, value = problem.score(node)
     return Candidate(name=name, node=node, homeless=homeless, value=value)
-
-
-def _missing(snapshot: Snapshot, node: Ints) -> tuple[Missing, ...]:
-    homeless = np.flatnonzero(node == UNPLACED)
-    if homeless.size == 0:
-        return ()
-    room = Room(snapshot, np.zeros(len(node), dtype=np.bool_))
-    for task in np.flatnonzero(node != UNPLACED):
-        room.put(int(task), int(node[task]))
-    return tuple(room.missing(int(task)) for task in homeless)

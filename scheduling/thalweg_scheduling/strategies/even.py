@@ -7,9 +7,9 @@ domains taking turns, and nodes on which a task does not fit are passed over. It
 import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Ints
-from thalweg_scheduling.model.plan import Missing
-from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
-from thalweg_scheduling.place.proposal import Proposal, processes_for
+from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.place.dealing import deal
+from thalweg_scheduling.place.proposal import Proposal
 from thalweg_scheduling.place.room import Room
 
 
@@ -20,20 +20,12 @@ def place_evenly(
     rng: np.random.Generator,  # noqa: ARG001
 ) -> Proposal:
     """Deal the movable tasks to the nodes in turn."""
-    room = Room(snapshot, ~movable)
-    node = np.array(snapshot.placement)
-    node[movable] = UNPLACED
     turn = _turns(snapshot.domain_of)
-    missing: list[Missing] = []
-    for task in np.flatnonzero(movable):
-        fitting = np.flatnonzero(room.fitting(int(task)))
-        if fitting.size == 0:
-            missing.append(room.missing(int(task)))
-            continue
-        best = fitting[np.lexsort((turn[fitting], room.tasks_on[fitting]))[0]]
-        node[task] = best
-        room.put(int(task), int(best))
-    return Proposal(node=node, process=processes_for(snapshot, node), missing=tuple(missing))
+
+    def emptiest(task: int, fitting: Ints, node: Ints, room: Room) -> int:  # noqa: ARG001
+        return int(np.lexsort((turn[fitting], room.tasks_on[fitting]))[0])
+
+    return deal(snapshot, movable, range(len(snapshot.placement)), emptiest)
 
 
 def _turns(domain_of: Ints) -> Ints:

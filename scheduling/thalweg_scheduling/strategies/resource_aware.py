@@ -16,9 +16,9 @@ from collections import deque
 import numpy as np
 
 from thalweg_scheduling.model.arrays import Bools, Floats, Ints
-from thalweg_scheduling.model.plan import Missing
-from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
-from thalweg_scheduling.place.proposal import Proposal, processes_for
+from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.place.dealing import deal
+from thalweg_scheduling.place.proposal import Proposal
 from thalweg_scheduling.place.room import Room
 
 
@@ -29,21 +29,11 @@ def place_resource_aware(
     rng: np.random.Generator,  # noqa: ARG001
 ) -> Proposal:
     """First fit of the movable tasks in Storm's order."""
-    room = Room(snapshot, ~movable)
-    node = np.array(snapshot.placement)
-    node[movable] = UNPLACED
-    missing: list[Missing] = []
-    for task in tasks_by_connections(snapshot):
-        if not movable[task]:
-            continue
-        fitting = np.flatnonzero(room.fitting(task))
-        if fitting.size == 0:
-            missing.append(room.missing(task))
-            continue
-        best = int(fitting[_first(snapshot, room, fitting)])
-        node[task] = best
-        room.put(task, best)
-    return Proposal(node=node, process=processes_for(snapshot, node), missing=tuple(missing))
+
+    def first(task: int, fitting: Ints, node: Ints, room: Room) -> int:  # noqa: ARG001
+        return _first(snapshot, room, fitting)
+
+    return deal(snapshot, movable, tasks_by_connections(snapshot), first)
 
 
 def tasks_by_connections(snapshot: Snapshot) -> list[int]:

@@ -35,7 +35,7 @@ def pipeline(tasks: int = 20, nodes: int = 8, domains: int = 2) -> Snapshot:
     return make_snapshot(replicas, cluster=cluster)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshot=snapshots())
 def test_every_placement_that_is_offered_is_feasible(snapshot: Snapshot) -> None:
     problem = whole(snapshot)
@@ -48,7 +48,7 @@ def test_every_placement_that_is_offered_is_feasible(snapshot: Snapshot) -> None
         assert snapshot.eligible[placed, node[placed]].all()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshot=snapshots(placed=True))
 def test_what_a_terrain_is_worth_is_j(snapshot: Snapshot) -> None:
     problem = whole(snapshot)
@@ -58,7 +58,7 @@ def test_what_a_terrain_is_worth_is_j(snapshot: Snapshot) -> None:
     assert worth(terrain, node)[1] == pytest.approx(without_moves, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshot=snapshots(placed=True))
 def test_refining_never_raises_j_and_move_cost(snapshot: Snapshot) -> None:
     problem = whole(snapshot)

@@ -14,13 +14,19 @@ from thalweg_scheduling.model.matrices import Observed
 from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.reasons import ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
+from thalweg_scheduling.place.baselines import BASELINES
 from thalweg_scheduling.place.problem import problem_of
+from thalweg_scheduling.place.proposal import Strategy
 from thalweg_scheduling.place.room import Room
 from thalweg_scheduling.place.spread import breaks_spread
 from thalweg_scheduling.strategies import STRATEGIES
 from thalweg_scheduling.strategies.auto import portfolio
 
 every_strategy = pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+every_placer = pytest.mark.parametrize(
+    "place",
+    [pytest.param(place, id=name) for name, place in (STRATEGIES | BASELINES).items()],
+)
 quickly = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -40,14 +46,14 @@ def nodes_of(snapshot: Snapshot, plan: Plan) -> Ints:
     return np.array(applied(snapshot, plan, NOW_S).placement)
 
 
-@every_strategy
+@every_placer
 @quickly
 @given(snapshot=snapshots())
 def test_every_task_is_placed_once_where_it_may_be_and_fits(
-    strategy: str, snapshot: Snapshot
+    place: Strategy, snapshot: Snapshot
 ) -> None:
     movable = everyone(snapshot)
-    proposal = STRATEGIES[strategy](snapshot, movable=movable, rng=rng())
+    proposal = place(snapshot, movable=movable, rng=rng())
     assert proposal.node.shape == (len(snapshot.tasks),)
     homeless = {snapshot.tasks[task].name for task in np.flatnonzero(proposal.node == UNPLACED)}
     assert homeless == {lack.task for lack in proposal.missing}
@@ -57,12 +63,13 @@ def test_every_task_is_placed_once_where_it_may_be_and_fits(
     assert not breaks_spread(snapshot, proposal.node, movable)
 
 
-@every_strategy
+@every_placer
 @quickly
 @given(snapshot=snapshots(placed=False))
-def test_tasks_that_may_not_move_stay(strategy: str, snapshot: Snapshot) -> None:
+def test_tasks_that_may_not_move_stay(place: Strategy, snapshot: Snapshot) -> None:
     movable = snapshot.placement == UNPLACED
-    proposal = STRATEGIES[strategy](snapshot, movable=movable, rng=rng())
+    proposal = place(snapshot, movable=movable, rng=rng())
+    assert np.array_equal(place(snapshot, movable=movable, rng=rng()).node, proposal.node)
     assert np.array_equal(proposal.node[~movable], snapshot.placement[~movable])
 
 
