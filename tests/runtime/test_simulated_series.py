@@ -62,7 +62,8 @@ def test_condensing_makes_of_it_what_was_simulated() -> None:
     assert loads["read-0"]["processed_per_s"] == pytest.approx(500, rel=0.05)
     assert 1 / loads["split-1"]["true_rate_per_s"] == pytest.approx(180e-6, rel=0.4)
     assert loads["split-1"]["namespace"] == NAMESPACE
-    rows = {(row["source_task"], row["target_task"]): row for row in dependency(pulled, grouper)}
+    traffic = dependency(pulled, grouper, recent_since_s=0.0)
+    rows = {(row["source_task"], row["target_task"]): row for row in traffic}
     assert len(rows) == 8
     assert sum(row["tuples_per_s"] for row in rows.values()) == pytest.approx(4000, rel=0.05)
     assert rows["read-0", "split-0"]["bytes_per_s"] == pytest.approx(
