@@ -7,8 +7,8 @@ until none is left. (Its waiting times are the operator's, not the search's.)
 
 import numpy as np
 
+from thalweg_scheduling.hibernate.evacuation import evacuate
 from thalweg_scheduling.hibernate.packing import Packing, filled_as_it_is
-from thalweg_scheduling.hibernate.search import evacuate
 from thalweg_scheduling.hibernate.sleeping import Sleep, SleepLimits
 
 THRESHOLD = 0.5
@@ -28,7 +28,7 @@ def sleep_underused(packing: Packing, limits: SleepLimits) -> Sleep:
         for node in np.argsort(load, kind="stable").tolist():
             if load[node] >= THRESHOLD:
                 break
-            if filling.awake[node] and gate.lets(node) and evacuate(filling, node):
+            if filling.awake[node] and gate.lets(node) and evacuate(filling, [node]):
                 gate.pass_through(node)
                 asleep.append(node)
                 shrinks = True

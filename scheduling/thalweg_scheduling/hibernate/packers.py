@@ -11,16 +11,9 @@ Packer = Callable[[Packing, Bools, Ints], Filling | None]
 """From a packing, the nodes that are awake, and the order in which to use them."""
 
 
-def scarcity(packing: Packing) -> Floats:
-    """Shape (resources,): what one unit of each resource is worth, by how much of it is wanted."""
-    wanted = packing.wanted @ packing.demand
-    there = np.maximum(packing.capacity, 0.0).sum(axis=0)
-    return np.where(there > 0, wanted / np.maximum(there, 1e-300) ** 2, 0.0)
-
-
 def by_total(packing: Packing) -> Ints:
     """Kinds by what they take of everything, the largest first."""
-    return np.argsort(-(packing.demand @ scarcity(packing)), kind="stable")
+    return np.argsort(-(packing.demand @ packing.scarcity()), kind="stable")
 
 
 def by_largest(packing: Packing) -> Ints:
@@ -31,7 +24,7 @@ def by_largest(packing: Packing) -> Ints:
 def by_choice(packing: Packing) -> Ints:
     """Kinds that can go to few nodes first, then by what they take."""
     choice = packing.allowed.sum(axis=1)
-    return np.lexsort((-(packing.demand @ scarcity(packing)), choice))
+    return np.lexsort((-(packing.demand @ packing.scarcity()), choice))
 
 
 ORDERS = (by_total, by_largest, by_choice)
@@ -55,9 +48,8 @@ def best_fit(order_of_kinds: Callable[[Packing], Ints]) -> Packer:
 
     def pack(packing: Packing, awake: Bools, nodes: Ints) -> Filling | None:
         filling = Filling(packing, awake)
-        worth = scarcity(packing)
         for kind in order_of_kinds(packing).tolist():
-            left = filling.free[nodes] @ worth
+            left = filling.free[nodes] @ filling.worth
             if not _place_all(filling, kind, nodes[np.argsort(left, kind="stable")]):
                 return None
         return filling
@@ -65,16 +57,20 @@ def best_fit(order_of_kinds: Callable[[Packing], Ints]) -> Packer:
     return pack
 
 
-def best_match(packing: Packing, awake: Bools, nodes: Ints) -> Filling | None:
+def best_match(
+    packing: Packing, awake: Bools, nodes: Ints, begun: Filling | None = None
+) -> Filling | None:
     """Node by node, always the kind that takes most of what the node has most of.
 
     The dot product of demand and what is left (Panigrahy et al. 2011): it keeps what is left of
-    several resources in proportion, which filling by size does not.
+    several resources in proportion, which filling by size does not. `begun` is filled up.
     """
-    filling = Filling(packing, awake)
-    worth = scarcity(packing) * packing.demand
-    left = np.array(packing.wanted)
+    filling = begun or Filling(packing, awake)
+    worth = filling.worth * packing.demand
+    left = packing.wanted - filling.counts.sum(axis=1)
     for node in nodes[awake[nodes]].tolist():
+        if not left.any():
+            break
         suits = packing.allowed[:, node]
         while True:
             fits = suits & (left > 0) & np.all(packing.demand <= filling.free[node], axis=1)

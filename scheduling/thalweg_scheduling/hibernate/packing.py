@@ -50,6 +50,14 @@ class Packing:
         crowded = np.any(self.most_in_domain < self.wanted.sum())
         return bool(crowded or np.any(self.fewest_domains > 1))
 
+    def scarcity(self) -> Floats:
+        """Shape (resources,): what one unit of each is worth, by how much of it is wanted."""
+        wanted = self.wanted @ self.demand
+        there = np.maximum(self.capacity, 0.0).sum(axis=0)
+        worth = np.zeros(len(there))
+        np.divide(wanted, there**2, out=worth, where=there > 0)
+        return worth
+
     def likeness(self, node: int) -> tuple[bytes, bytes, int]:
         """The same for nodes that may be exchanged for each other."""
         return (
@@ -122,9 +130,17 @@ class Filling:
         self.awake = awake
         self.counts = np.zeros((len(packing.wanted), packing.nodes), dtype=np.int64)
         self.free = packing.capacity + _TOLERANCE * np.maximum(1.0, np.abs(packing.capacity))
+        self.worth = packing.scarcity()
         self._limited = packing.minds_domains
         domains = int(packing.domain_of.max(initial=-1)) + 1
         self._in_domain = np.zeros((len(packing.most_in_domain), domains), dtype=np.int64)
+
+    def copy(self) -> "Filling":
+        """The same, to go on from without changing this one."""
+        twin = Filling(self.packing, np.array(self.awake))
+        twin.counts, twin.free = np.array(self.counts), np.array(self.free)
+        twin._in_domain = np.array(self._in_domain)
+        return twin
 
     def room(self, kind: int) -> Ints:
         """Shape (nodes,): how many more tasks of a kind fit on each node."""
@@ -136,11 +152,22 @@ class Filling:
             fits = np.minimum(fits, held.astype(np.int64))
         return np.where(self.packing.allowed[kind] & self.awake, fits, 0)
 
+    def most_on(self, node: int) -> Ints:
+        """Shape (kinds,): how many tasks of each kind, alone, fit on a node."""
+        demand = self.packing.demand
+        held = np.full(demand.shape, np.inf)
+        np.divide(np.maximum(0.0, self.free[node]), demand, out=held, where=demand > 0)
+        fits = np.minimum(np.min(held, axis=1, initial=np.inf), self.packing.wanted)
+        return np.where(self.packing.allowed[:, node], fits, 0).astype(np.int64)
+
     def put(self, kind: int, taken: Ints) -> None:
         """Put `taken` tasks of a kind on each node; negative numbers take them away."""
-        self.counts[kind] += taken
-        self.free -= taken[:, None] * self.packing.demand[kind]
-        np.add.at(self._in_domain[self.packing.group[kind]], self.packing.domain_of, taken)
+        nodes = np.flatnonzero(taken)
+        number = taken[nodes]
+        self.counts[kind, nodes] += number
+        self.free[nodes] -= number[:, None] * self.packing.demand[kind]
+        domains = self.packing.domain_of[nodes]
+        np.add.at(self._in_domain[self.packing.group[kind]], domains, number)
 
     def fill(self, kind: int, need: int, order: Ints) -> Ints:
         """Put up to `need` tasks of a kind on the first nodes of `order` that have room.

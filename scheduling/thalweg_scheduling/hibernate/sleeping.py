@@ -29,6 +29,17 @@ class SleepLimits:
         """How many may sleep at the same time."""
         return int(np.floor(self.max_asleep_share * packing.nodes + 1e-9))
 
+    def awake_anyhow(self, packing: Packing, order: Ints) -> Bools:
+        """Shape (nodes,): who stays awake; for the sake of a domain, the first of `order`."""
+        kept = ~self.may_sleep(packing)
+        missing = self.min_awake - np.bincount(packing.domain_of[kept], minlength=packing.nodes)
+        for node in order.tolist():
+            domain = packing.domain_of[node]
+            if not kept[node] and missing[domain] > 0:
+                kept[node] = True
+                missing[domain] -= 1
+        return kept
+
     def gate(self, packing: Packing) -> "Gate":
         """A gate through which nodes go to sleep one by one."""
         return Gate(packing, self)

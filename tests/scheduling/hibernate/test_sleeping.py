@@ -21,6 +21,7 @@ from thalweg_scheduling.hibernate import (
 )
 from thalweg_scheduling.hibernate.exact import pack_exactly
 from thalweg_scheduling.hibernate.packers import best_fit, best_match, by_total, first_fit
+from thalweg_scheduling.hibernate.patterns import pack_by_patterns
 from thalweg_scheduling.hibernate.search import most_that_may_sleep
 from thalweg_scheduling.model.limits import Limits, PlacementLimits
 from thalweg_scheduling.model.snapshot import Snapshot
@@ -43,7 +44,7 @@ def assert_lawful(packing: Packing, limits: SleepLimits, sleep: Sleep) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     snapshot=filled_bins(),
     min_awake=st.integers(0, 2),
@@ -88,7 +89,7 @@ def fewest_by_trying(packing: Packing) -> int:
     return next(n for n in sizes if any(map(fits, combinations(range(packing.nodes), n))))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(snapshot=filled_bins(most_nodes=4, most_tasks=6))
 def test_small_clusters_use_as_few_nodes_as_possible(snapshot: Snapshot) -> None:
     packing = packing_of(snapshot)
@@ -100,7 +101,7 @@ def test_small_clusters_use_as_few_nodes_as_possible(snapshot: Snapshot) -> None
     assert np.count_nonzero(exact.counts.sum(axis=0)) == fewest
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(snapshot=filled_bins())
 def test_ours_is_never_behind_the_baselines(snapshot: Snapshot) -> None:
     packing = packing_of(snapshot)
@@ -203,6 +204,36 @@ def test_node_by_node_keeps_resources_in_proportion() -> None:
     filling = best_match(packing, np.ones(4, dtype=np.bool_), np.arange(4))
     assert filling is not None
     assert np.count_nonzero(filling.counts.sum(axis=0)) == 2
+
+
+def test_patterns_find_what_filling_by_size_does_not() -> None:
+    # Three kinds that fill a node of (8, 8) only as one of each: 24 nodes for 24 of each.
+    tasks = [(5, 1), (1, 5), (2, 2)] * 24
+    snapshot = bins(sorted(tasks), list(range(72)), [(8, 8)] * 72, vertex_of=sorted([0, 1, 2] * 24))
+    packing = packing_of(snapshot)
+    everyone = np.ones(72, dtype=np.bool_)
+    start = first_fit(by_total)(packing, everyone, np.arange(72))
+    assert start is not None
+    filling = pack_by_patterns(packing, ALL, start, fewest=24)
+    assert filling is not None
+    assert np.count_nonzero(filling.counts.sum(axis=0)) == 24
+    assert filling.counts.sum(axis=1).tolist() == packing.wanted.tolist()
+    assert np.all(filling.free >= 0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(snapshot=filled_bins())
+def test_patterns_pack_everything(snapshot: Snapshot) -> None:
+    packing = packing_of(snapshot)
+    everyone = np.ones(packing.nodes, dtype=np.bool_)
+    start = first_fit(by_total)(packing, everyone, np.arange(packing.nodes))
+    if start is None or not packing.wanted.size:
+        return
+    filling = pack_by_patterns(packing, SleepLimits(), start, fewest=0)
+    if filling is not None:
+        assert filling.counts.sum(axis=1).tolist() == packing.wanted.tolist()
+        assert np.all(filling.used() <= packing.capacity + 1e-6)
+        assert not np.any(filling.counts[~packing.allowed])
 
 
 @pytest.mark.parametrize("search", SEARCHES)
