@@ -48,10 +48,11 @@ class _Evidence:
 def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None = None) -> Scaling:
     """Say which vertices need more tasks and which may do with fewer.
 
-    `memory` is what the last decision returned. Without it a vertex may shrink once
+    `memory` is what the last decision returned, the snapshot's own if absent. Without it a vertex may shrink once
     `scale_down_after_s` have passed since anything was scaled; with it, once fewer tasks would
     have been enough for all of that time, and then to the most that was wanted in it.
     """
+    memory = memory or snapshot.memory
     loads = snapshot.loads
     refusal = _refusal(snapshot, loads, now_s)
     if loads is None or refusal is not None:

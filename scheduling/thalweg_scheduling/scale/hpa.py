@@ -29,6 +29,7 @@ def follow_utilization(
     snapshot: Snapshot, *, now_s: float, memory: Memory | None = None
 ) -> Scaling:
     """Say what a HorizontalPodAutoscaler on every vertex would say."""
+    memory = memory or snapshot.memory
     if snapshot.loads is None:
         missing = Reason(code=ReasonCode.METRICS_MISSING, message="no task was measured yet")
         return Scaling(reasons=(missing,), memory=memory)

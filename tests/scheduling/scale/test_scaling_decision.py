@@ -169,6 +169,11 @@ class TestMemory:
         )
         assert dict(scaling.replicas) == {"work": 5}
 
+    def test_a_snapshot_brings_its_own(self) -> None:
+        lulls = {"work": Lull(since_s=NOW_S - 601, most_wanted=5)}
+        snapshot = replace(working(8, 1), memory=Memory(at_s=NOW_S - 15, lulls=lulls))
+        assert dict(decide_replicas(snapshot, now_s=NOW_S).replicas) == {"work": 5}
+
     def test_it_is_over_when_all_tasks_are_needed(self) -> None:
         lulls = {"work": Lull(since_s=NOW_S - 500, most_wanted=2)}
         scaling = decide_replicas(
