@@ -48,9 +48,10 @@ class _Evidence:
 def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None = None) -> Scaling:
     """Say which vertices need more tasks and which may do with fewer.
 
-    `memory` is what the last decision returned, the snapshot's own if absent. Without it a vertex may shrink once
-    `scale_down_after_s` have passed since anything was scaled; with it, once fewer tasks would
-    have been enough for all of that time, and then to the most that was wanted in it.
+    `memory` is what the last decision returned; the snapshot's own if absent. Without any, a vertex
+    may shrink once `scale_down_after_s` have passed since anything was scaled; with it, once fewer
+    tasks would have been enough for all of that time, and then to the most that was wanted in it.
+    A loop that has just started should begin with an empty memory, not with none.
     """
     memory = memory or snapshot.memory
     loads = snapshot.loads
@@ -203,7 +204,7 @@ def _grow(evidence: _Evidence, v: int, vertex: Vertex) -> tuple[int, Reason | No
         forget_s=limits.scale_down_after_s,
     ):
         message = f"{vertex.name} stays at {present}: the last raise brought next to nothing"
-        return present, Reason(code=ReasonCode.AT_LIMIT, message=message)
+        return present, Reason(code=ReasonCode.INEFFECTIVE, message=message)
     allowed = bounded(int(evidence.need.wanted[v]), vertex.min_replicas, vertex.max_replicas)
     if allowed.replicas <= present:
         message = f"{vertex.name} needs {evidence.need.wanted[v]}, its maximum is {present}"
