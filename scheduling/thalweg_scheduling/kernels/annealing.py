@@ -4,8 +4,6 @@ A part is drawn, and one that it talks with; it goes there, or changes places wi
 there is no room. The chance comes in as an array of numbers, so that it is the same in both twins.
 """
 
-import numpy as np
-
 from thalweg_scheduling.kernels.layout import Graph, Members, Parts, Scene, Sites, Standing, Tries
 from thalweg_scheduling.model.arrays import Ints
 
@@ -13,7 +11,7 @@ from thalweg_scheduling.model.arrays import Ints
 def anneal(scene: Scene, standing: Standing, members: Members, pool: Ints, tries: Tries) -> float:
     """Try to move one part of the `pool` at each step; returns how J changed in all."""
     graph, sites, parts = scene.graph, scene.sites, scene.parts
-    chance, heat = tries.chance, tries.heat
+    chance, luck, heat = tries.chance, tries.luck, tries.heat
     total = 0.0
     for step in range(len(heat)):
         part = pool[int(chance[step, 0] * len(pool))]
@@ -31,7 +29,7 @@ def anneal(scene: Scene, standing: Standing, members: Members, pool: Ints, tries
             if not can_swap(scene, standing, part, partner):
                 continue
         change = change_of(scene, standing, part, partner, there)
-        if change <= 0.0 or chance[step, 3] < np.exp(-change / heat[step]):
+        if change <= 0.0 or luck[step] * heat[step] < -change:
             move(parts, standing, members, part, there)
             if partner >= 0:
                 move(parts, standing, members, partner, here)

@@ -83,11 +83,19 @@ def choose(parts: Parts, limit: Floats, around: Tally, found: int, part: int) ->
         other = touched[position]
         if parts.kind[other] != parts.kind[part] or not parts.movable[other]:
             continue
-        rating = weight[other] / (1e-9 + size[other].sum())
+        rating = weight[other] / (1e-9 + added(size[other]))
         if rating > highest and within(size[other], parts.demand[part], limit):
             best = other
             highest = rating
     return best
+
+
+def added(values: Floats) -> float:
+    """Their sum, one after the other: numpy and numba group them in different ways."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def within(size: Floats, more: Floats, limit: Floats) -> bool:
@@ -177,7 +185,7 @@ def by_proximity(graph: Graph, seeds: Ints) -> Ints:
     count = len(graph.indptr) - 1
     total = np.zeros(count)
     for part in range(count):
-        total[part] = 1e-300 + graph.weight[graph.indptr[part] : graph.indptr[part + 1]].sum()
+        total[part] = 1e-300 + added(graph.weight[graph.indptr[part] : graph.indptr[part + 1]])
     tied = np.zeros(count)
     done = np.zeros(count, dtype=np.bool_)
     order = np.empty(count, dtype=np.int64)
@@ -199,4 +207,15 @@ def by_proximity(graph: Graph, seeds: Ints) -> Ints:
     return order
 
 
-KERNELS = (tally, within, choose, number, cluster, sort_by_label, merge, contract, by_proximity)
+KERNELS = (
+    added,
+    tally,
+    within,
+    choose,
+    number,
+    cluster,
+    sort_by_label,
+    merge,
+    contract,
+    by_proximity,
+)

@@ -16,6 +16,12 @@ def can_compile() -> bool:
     return find_spec("numba") is not None
 
 
+class Warmth:
+    """Whether kernels have been compiled in this process; it changes how fast, never what comes."""
+
+    compiled = False
+
+
 @cache
 def compiled(module: ModuleType) -> ModuleType:
     """The same functions under the same names, compiled when first called.

@@ -122,6 +122,8 @@ class Tries(NamedTuple):
     """What annealing does, step by step."""
 
     chance: Floats
-    """Shape (steps, 4): numbers from 0 to 1, which decide what is tried and whether it is done."""
+    """Shape (steps, 3): numbers from 0 to 1, which decide what is tried."""
+    luck: Floats
+    """Shape (steps,): logarithms of such numbers, which decide whether it is done."""
     heat: Floats
     """Shape (steps,): what a change may cost and still be made with one chance in e."""

@@ -221,7 +221,9 @@ def pack(scene: Scene, standing: Standing, order: Ints) -> int:
         best = -1
         tightest = np.inf
         for site in range(len(sites.group_of)):
-            left = standing.free[site].sum()
+            left = 0.0
+            for resource in range(standing.free.shape[1]):
+                left += standing.free[site, resource]
             if left < tightest and fits(sites, parts, standing, part, site):
                 best = site
                 tightest = left
@@ -230,6 +232,42 @@ def pack(scene: Scene, standing: Standing, order: Ints) -> int:
         else:
             put(parts, standing, part, best)
     return homeless
+
+
+def level(scene: Scene, standing: Standing, order: Ints) -> int:
+    """Put parts down in order, each where the fullest resource stays lowest; returns who is left.
+
+    It looks at no traffic either: where unlike resources are tight at once, this fits best.
+    """
+    sites, parts = scene.sites, scene.parts
+    homeless = 0
+    for part in order:
+        best = -1
+        lowest = np.inf
+        for site in range(len(sites.group_of)):
+            height = height_with(scene, standing, part, site)
+            if height < lowest and fits(sites, parts, standing, part, site):
+                best = site
+                lowest = height
+        if best < 0:
+            homeless += 1
+        else:
+            put(parts, standing, part, best)
+    return homeless
+
+
+def height_with(scene: Scene, standing: Standing, part: int, site: int) -> float:
+    """How full the fullest resource of the site would be with the part, and a bit of the others."""
+    capacity, demand, free = scene.sites.capacity, scene.parts.demand, standing.free
+    fullest = 0.0
+    total = 0.0
+    for resource in range(demand.shape[1]):
+        whole = capacity[site, resource]
+        if whole > 0.0:
+            used = 1.0 - (free[site, resource] - demand[part, resource]) / whole
+            fullest = max(fullest, used)
+            total += used
+    return fullest + 1e-3 * total
 
 
 KERNELS = (
@@ -247,4 +285,6 @@ KERNELS = (
     any_site,
     fill,
     pack,
+    height_with,
+    level,
 )

@@ -227,3 +227,22 @@ def pack(scene: Scene, standing: Standing, order: Ints) -> int:
         standing.free[site] -= scene.parts.demand[part]
         standing.site[part] = site
     return homeless
+
+
+def level(scene: Scene, standing: Standing, order: Ints) -> int:
+    """Put parts down in order, each where the fullest resource stays lowest; returns the rest."""
+    homeless = 0
+    whole = np.where(scene.sites.capacity > 0, scene.sites.capacity, np.inf)
+    for part in order:
+        candidates = np.flatnonzero(_fitting(scene, standing, int(part)))
+        if candidates.size == 0:
+            homeless += 1
+            continue
+        demand = scene.parts.demand[part]
+        used = 1.0 - (standing.free[candidates] - demand) / whole[candidates]
+        used[np.isinf(whole[candidates])] = 0.0
+        height = used.max(axis=1, initial=0.0) + 1e-3 * used.sum(axis=1)
+        site = int(candidates[np.argmin(height)])
+        standing.free[site] -= demand
+        standing.site[part] = site
+    return homeless

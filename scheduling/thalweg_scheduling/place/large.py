@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thalweg_scheduling.kernels.compiling import SEARCH_FROM, can_compile
+from thalweg_scheduling.kernels.compiling import SEARCH_FROM, Warmth, can_compile
 from thalweg_scheduling.measure.objective import objective_of
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
@@ -11,7 +11,7 @@ from thalweg_scheduling.place.domains import across_domains, deal_domains
 from thalweg_scheduling.place.effort import INTERPRETED, VECTORISED, Effort, compiled_effort
 from thalweg_scheduling.place.mending import mend_spread
 from thalweg_scheduling.place.multilevel import place_multilevel
-from thalweg_scheduling.place.polishing import refined
+from thalweg_scheduling.place.polishing import polished, refined
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.terrain import (
     Terrain,
@@ -24,6 +24,12 @@ from thalweg_scheduling.place.terrain import (
 )
 
 PASSES = 8
+CROWDED = 0.85
+"""Share of a resource beyond which it is first seen whether everything fits at all."""
+TIGHT = 0.97
+"""Share of a resource beyond which only packing by size is tried."""
+HOPELESS = 0.02
+"""Share of the tasks that packing may leave out before nothing else is tried."""
 FRESH_GAIN = 0.05
 """Share of J that must be in sight before everything is thought over."""
 
@@ -36,12 +42,29 @@ def place_large(problem: Problem, rng: np.random.Generator) -> list[Ints]:
     if np.any(problem.snapshot.placement != UNPLACED):
         found.append(_from_present(terrain))
     if not found or _is_worth_a_fresh_look(problem, terrain, found[0], rng):
-        fresh = place_multilevel(terrain, problem.snapshot, effort, rng)
-        found.append(aligned(problem, fresh))
-    if all(np.any(_lost(problem, node)) for node in found):
-        found.append(packed(terrain))
+        found += [aligned(problem, node) for node in _fresh(problem, terrain, effort, rng)]
     if problem.spread.binds:
         found = [mend_spread(problem, node) for node in found]
+    return found
+
+
+def _fresh(
+    problem: Problem, terrain: Terrain, effort: Effort, rng: np.random.Generator
+) -> list[Ints]:
+    """By traffic, and by size where room is tight or the first leaves tasks out."""
+    taken, there = terrain.parts.demand.sum(axis=0), terrain.sites.capacity.sum(axis=0)
+    fullest = float(np.max(taken / np.maximum(there, 1e-300), initial=0.0))
+    trial = packed(terrain) if fullest > CROWDED else None
+    if trial is not None:
+        lost = _lost(problem, trial).size
+        if lost > HOPELESS * len(trial):
+            return [trial]
+        if lost == 0 and fullest > TIGHT:
+            return [polished(terrain, trial, effort, rng)]
+    found = [place_multilevel(terrain, problem.snapshot, effort, rng)]
+    if _lost(problem, found[0]).size:
+        by_size = packed(terrain) if trial is None else trial
+        found.append(polished(terrain, by_size, effort, rng))
     return found
 
 
@@ -72,7 +95,8 @@ def _is_worth_a_fresh_look(
 def means_for(problem: Problem) -> tuple[Toolbox, Effort]:
     """What to search with, by size and installation."""
     if len(problem.rates.per_s) <= SEARCH_FROM:
-        return interpreted_tools(), INTERPRETED
+        # Both give the same placements; what is compiled already is faster.
+        return compiled_tools() if Warmth.compiled else interpreted_tools(), INTERPRETED
     if can_compile():
         return compiled_tools(), compiled_effort(len(problem.movable))
     return vectorised_tools(), VECTORISED
@@ -104,11 +128,16 @@ def _relieved(terrain: Terrain, node: Ints) -> Ints:
 
 def packed(terrain: Terrain) -> Ints:
     """Where room is tight: make everything fit first, then look at the traffic."""
-    parts = terrain.parts
-    standing = stand(terrain.sites, parts, np.where(parts.movable, UNPLACED, parts.home))
+    parts, placing = terrain.parts, terrain.tools.placing
     largest = np.argsort(-parts.demand.max(axis=1, initial=0.0), kind="stable")
-    terrain.tools.placing.pack(terrain.scene, standing, largest[parts.movable[largest]])
-    return refined(terrain, standing.site, PASSES)
+    order = largest[parts.movable[largest]]
+    fewest, best = len(order) + 1, parts.home
+    for fit in (placing.level, placing.pack):
+        standing = stand(terrain.sites, parts, np.where(parts.movable, UNPLACED, parts.home))
+        homeless = int(fit(terrain.scene, standing, order))
+        if homeless < fewest:
+            fewest, best = homeless, standing.site
+    return best
 
 
 def _lost(problem: Problem, node: Ints) -> Ints:

@@ -13,7 +13,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.domains import deal_domains
 from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.levels import Level, coarsened
-from thalweg_scheduling.place.polishing import annealed, cooling, refined, worth
+from thalweg_scheduling.place.polishing import polished, refined
 from thalweg_scheduling.place.terrain import Terrain, desk_for, stand
 
 
@@ -27,9 +27,7 @@ def place_multilevel(
     ground = Terrain(graph=terrain.graph, sites=terrain.sites, parts=free, tools=terrain.tools)
     domain = deal_domains(ground, snapshot, effort, rng)
     node = _deal_nodes(ground, snapshot.domain_of, domain, effort, rng)
-    value = worth(ground, node)[1]
-    heat = cooling(value, len(node), effort.anneal_steps, first=0.2, last=0.02)
-    return refined(ground, annealed(ground, node, heat, rng), effort.passes)
+    return polished(ground, node, effort, rng)
 
 
 def _deal_nodes(

@@ -5,7 +5,11 @@ import numpy as np
 from thalweg_scheduling.kernels.layout import Graph, Tries
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.snapshot import UNPLACED
+from thalweg_scheduling.place.effort import Effort
 from thalweg_scheduling.place.terrain import Terrain, desk_for, members_for, stand
+
+ENTRIES_LOOKED_AT = 1_500_000
+"""About how many task pairs the last annealing looks at."""
 
 
 def refined(terrain: Terrain, site: Ints, passes: int) -> Ints:
@@ -28,9 +32,24 @@ def annealed(terrain: Terrain, site: Ints, heat: Floats, rng: np.random.Generato
         return site
     standing, members = stand(sites, parts, site), members_for(sites, parts)
     annealing.enlist(standing, members)
-    tries = Tries(chance=rng.random((len(heat), 4)), heat=heat)
+    tries = Tries(
+        chance=rng.random((len(heat), 3)),
+        # The logarithm is taken here: compiled, its last digit might be another.
+        luck=np.log1p(-rng.random(len(heat))),
+        heat=heat,
+    )
     annealing.anneal(terrain.scene, standing, members, pool, tries)
     return standing.site
+
+
+def polished(terrain: Terrain, site: Ints, effort: Effort, rng: np.random.Generator) -> Ints:
+    """A last annealing, not hot enough to undo what was done, and a last descent."""
+    tasks = max(len(site), 1)
+    # Steps are as dear as tasks have neighbours.
+    affordable = ENTRIES_LOOKED_AT * tasks // max(len(terrain.graph.other), 1) + tasks
+    steps = min(effort.anneal_steps, affordable)
+    heat = cooling(worth(terrain, site)[1], tasks, steps, first=0.2, last=0.02)
+    return refined(terrain, annealed(terrain, site, heat, rng), effort.passes)
 
 
 def cooling(value: float, parts: int, steps: int, *, first: float, last: float) -> Floats:

@@ -9,6 +9,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED
 from thalweg_scheduling.place.dense import Dense, dense_of
 from thalweg_scheduling.place.exact import prove
 from thalweg_scheduling.place.problem import Problem
+from thalweg_scheduling.place.shortlist import on_nodes, shortlist
 from thalweg_scheduling.place.starts import starts
 from thalweg_scheduling.place.tabu import Search
 
@@ -18,15 +19,11 @@ EXACT_STEPS = 1_500
 """Steps of it at the end, to prove the best that was found or to find a better one."""
 STARTS = 3
 """From so many beginnings, the best ones, a search is made."""
-SMALL_TASKS = 96
-SMALL_TABLE = 6_000
+WEIGHINGS = 12_000
+"""Steps of one search times tasks."""
+SMALL_TASKS = 40
+SMALL_TABLE = 1_200
 """Tasks × nodes up to which every move is weighed at each step."""
-
-
-def is_small(problem: Problem) -> bool:
-    """Whether full tables pay."""
-    tasks, nodes = problem.snapshot.eligible.shape
-    return bool(tasks <= SMALL_TASKS and tasks * nodes <= SMALL_TABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +32,22 @@ class Found:
 
     node: Ints
     proven: bool
+
+
+def place_few(problem: Problem, rng: np.random.Generator) -> Found | None:
+    """The same for few tasks on however many nodes; nothing where there are too many of both."""
+    tasks, nodes = problem.snapshot.eligible.shape
+    if tasks > SMALL_TASKS:
+        return None
+    if tasks * nodes <= SMALL_TABLE:
+        return place_small(problem, rng)
+    listed = shortlist(problem, SMALL_TABLE // max(tasks, 1))
+    if listed is None or tasks * len(listed) > 4 * SMALL_TABLE:
+        return None
+    found = place_small(on_nodes(problem, listed), rng)
+    if np.any(found.node == UNPLACED):
+        return None
+    return Found(node=listed[found.node], proven=False)
 
 
 def place_small(problem: Problem, rng: np.random.Generator) -> Found:
@@ -66,7 +79,9 @@ def _proven(problem: Problem, dense: Dense, known: list[Ints], steps: int) -> Fo
 
 def _searched(problem: Problem, dense: Dense, start: Ints, rng: np.random.Generator) -> Ints:
     search = Search(problem, dense, _completed(dense, start))
-    search.run(steps=25 * len(start) + 50, patience=6 * len(start) + 20, rng=rng)
+    # A step weighs every pair of tasks: the more there are, the fewer steps.
+    steps = min(25 * len(start) + 50, WEIGHINGS // max(len(start), 1))
+    search.run(steps=steps, patience=6 * len(start) + 20, rng=rng)
     return start if search.best is None else search.best
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thalweg_scheduling.kernels.compiling import can_compile
+from thalweg_scheduling.kernels.compiling import Warmth, can_compile
 from thalweg_scheduling.model.graph import Edge, Vertex
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.effort import Effort
@@ -22,6 +22,7 @@ def warm() -> None:
     rng = np.random.default_rng(0)
     place_multilevel(terrain, snapshot, Effort(deals=1, anneal_steps=10), rng)
     packed(terrain)
+    Warmth.compiled = True
 
 
 def _tiny() -> Snapshot:

@@ -15,7 +15,7 @@ from thalweg_scheduling.place.large import place_large
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Proposal, Strategy
 from thalweg_scheduling.place.proposing import proposed
-from thalweg_scheduling.place.small import is_small, place_small
+from thalweg_scheduling.place.small import place_few
 from thalweg_scheduling.strategies.even import place_evenly
 from thalweg_scheduling.strategies.resource_aware import place_resource_aware
 
@@ -53,8 +53,8 @@ def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
     found = []
     if np.all(snapshot.placement != UNPLACED):
         found.append((STAYING, np.array(snapshot.placement)))
-    if is_small(problem):
-        own = place_small(problem, rng)
+    own = place_few(problem, rng)
+    if own is not None:
         found.append((PROVEN if own.proven else OWN, own.node))
     else:
         found += [(OWN, node) for node in place_large(problem, rng)]

@@ -12,7 +12,7 @@ from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.dense import dense_of
 from thalweg_scheduling.place.exact import prove
 from thalweg_scheduling.place.problem import Problem, problem_of
-from thalweg_scheduling.place.small import place_small
+from thalweg_scheduling.place.small import place_few, place_small
 
 
 def whole(snapshot: Snapshot) -> Problem:
@@ -55,7 +55,9 @@ def test_a_small_search_finds_it_too(snapshot: Snapshot) -> None:
     assume(best < np.inf)
     found = place_small(problem, np.random.default_rng(0))
     assert problem.is_feasible(found.node)
-    assert problem.score(found.node) == (0, pytest.approx(best, rel=1e-6, abs=1e-12))
+    homeless, value = problem.score(found.node)
+    assert homeless == 0
+    assert value == pytest.approx(best, rel=1e-6, abs=1e-12)
 
 
 def test_nothing_is_proven_when_steps_run_out() -> None:
@@ -81,3 +83,31 @@ def test_a_whole_topology_goes_where_it_fits_together() -> None:
     capacity = np.array([[2.0, 110.0], [4.0, 110.0], [2.0, 110.0]])
     roomy = replace(snapshot, capacity=capacity)
     assert set(place_small(whole(roomy), np.random.default_rng(0)).node.tolist()) == {1}
+
+
+def test_of_many_nodes_the_roomiest_are_searched() -> None:
+    snapshot = make_snapshot(cluster=Cluster(nodes=400, domains=4))
+    capacity = np.array(snapshot.capacity)
+    capacity[[217, 233], 0] = 5.0
+    problem = whole(replace(snapshot, capacity=capacity))
+    found = place_few(problem, np.random.default_rng(0))
+    assert found is not None
+    assert set(found.node.tolist()) == {217}
+
+
+def test_a_task_that_may_run_on_one_small_node_gets_it() -> None:
+    snapshot = make_snapshot(cluster=Cluster(nodes=400, domains=4))
+    eligible = np.array(snapshot.eligible)
+    eligible[0] = False
+    eligible[0, 123] = True
+    capacity = np.array(snapshot.capacity)
+    capacity[123, 0] = 0.5
+    problem = whole(replace(snapshot, eligible=eligible, capacity=capacity))
+    found = place_few(problem, np.random.default_rng(0))
+    assert found is not None
+    assert found.node[0] == 123
+    assert problem.is_feasible(found.node)
+
+
+def test_many_tasks_are_not_for_this_search() -> None:
+    assert place_few(whole(make_snapshot({"a": 30, "b": 30})), np.random.default_rng(0)) is None
