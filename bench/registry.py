@@ -11,6 +11,9 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "mapping": ("bench.mapping", "large topologies against Mt-KaHyPar and METIS"),
         "replan": ("bench.replan", "after one per cent of the tasks changed"),
         "caps": ("bench.caps", "against CAPS' search, auto-tuned"),
+        "scaling": ("bench.scaling", "decisions until every vertex has the tasks it needs"),
+        "hibernating": ("bench.hibernating", "nodes left awake, against the CP-SAT minimum"),
+        "simulating": ("bench.simulating", "how long a prediction takes"),
         "applying": ("bench.applying", "the operator on a control plane: from apply to bound pods"),
     }
 )
