@@ -55,8 +55,20 @@ test-plane: setup ## behaviours on a real control plane (built once, about 9 min
 test: setup ## everything that CI runs, with the time each part took
 	@.ci/tiers lint test-fast test-slow test-plane
 
+.PHONY: e2e
+e2e: setup ## stories on kind: real kubelets and latency between domains (needs Docker, or root on Debian)
+	@$(BIN)/pytest e2e
+
+.PHONY: kind
+kind: setup ## make a kind cluster in domains and leave it running
+	@$(BIN)/python -m thalweg_testbed.kind up
+
+.PHONY: kind-down
+kind-down: setup ## remove it
+	@$(BIN)/python -m thalweg_testbed.kind down
+
 .PHONY: demo
-demo: setup ## a control plane, a topology, and its pods by domain; no Docker
+demo: setup ## the closed loop on a control plane, in five minutes; no Docker
 	@$(BIN)/python -m thalweg_testbed build
 	@$(BIN)/python -m thalweg_testbed.demo
 
