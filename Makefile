@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Made anew when the locked dependencies or the project's own metadata change.
 $(VENV)/.ready: locks/dev.txt pyproject.toml
