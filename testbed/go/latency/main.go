@@ -2,6 +2,7 @@
 //
 //	latency serve FILE      hold packets back as FILE says, and answer probes
 //	latency probe …         tell how long packets take to other nodes, each way
+//	latency flood …         send as much as is asked for, to see what the way there carries
 //
 // Packets reach `serve` by iptables' NFQUEUE target, one queue for each class of traffic. Where the
 // kernel has netem, FILE names no queue and `serve` only answers probes.
@@ -26,5 +27,8 @@ func run(arguments []string) error {
 	if len(arguments) > 1 && arguments[0] == "probe" {
 		return probe(arguments[1:])
 	}
-	return fmt.Errorf("usage: latency serve FILE | latency probe [OPTION]… ADDRESS…")
+	if len(arguments) > 1 && arguments[0] == "flood" {
+		return flood(arguments[1:])
+	}
+	return fmt.Errorf("usage: latency serve FILE | latency probe [OPTION]… ADDRESS… | latency flood …")
 }

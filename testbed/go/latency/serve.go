@@ -268,6 +268,11 @@ func answerProbes(address string) error {
 	if err != nil {
 		return err
 	}
+	if own, ok := socket.LocalAddr().(*net.UDPAddr); ok {
+		if err := takeFloods(own); err != nil {
+			return err
+		}
+	}
 	go func() {
 		buffer := make([]byte, 64)
 		for {

@@ -31,15 +31,22 @@ _START_S = 90.0
 _STOP_S = 30.0
 _TAIL_LINES = 15
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_GROUP = "/thalweg-docker"
-"""Control group of all containers. kind's nodes look for "docker" in its name."""
 
 
 class Daemon:
-    """The one daemon of ours on this machine."""
+    """The one daemon of ours on this machine; a test of it may have another at `runtime`."""
 
-    def __init__(self, cache: Path, *, runtime: Path = Path("/run/thalweg-docker")) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        runtime: Path = Path("/run/thalweg-docker"),
+        has_networks: bool = True,
+    ) -> None:
         self._runtime = runtime
+        self._has_networks = has_networks
+        # Of all containers. kind's nodes look for "docker" in their control group's name.
+        self._group = f"/{runtime.name}"
         self._data = cache / "docker"
         self._logs = cache / "docker-logs"
         self._socket = runtime / "docker.sock"
@@ -76,6 +83,8 @@ class Daemon:
         with self._alone():
             if self.is_up():
                 self.engine.remove_containers(self.engine.containers())
+                # A network's bridge would stay on the machine.
+                self.engine.run("network", "prune", "--force")
             self._end_gently("dockerd")
             self._end_gently("containerd")
             self._clear()
@@ -118,13 +127,15 @@ class Daemon:
             "data-root": str(self._data / "docker"),
             "exec-root": str(self._runtime / "docker"),
             "pidfile": str(self._runtime / "docker.pid"),
-            "cgroup-parent": _GROUP,
+            "cgroup-parent": self._group,
             "exec-opts": ["native.cgroupdriver=cgroupfs"],
             # The default bridge would be one more thing to share with another Docker.
             "bridge": "none",
             "log-driver": "json-file",
             "log-opts": {"max-size": "10m"},
         }
+        if not self._has_networks:
+            settings |= {"iptables": False, "ip-forward": False, "ip-masq": False}
         if not host.has_sys_resource:
             front = find_binaries([RUNC_FRONT], report=report)[RUNC_FRONT.name]
             settings["runtimes"] = {"front": {"path": str(front)}}
@@ -149,7 +160,7 @@ class Daemon:
         mark = {"pid": child.pid, "birth": birth_of(child.pid)}
         self._mark(name).write_text(json.dumps(mark))
 
-    def _pid(self, name: str) -> int | None:
+    def pid_of(self, name: str) -> int | None:
         """Return the process of a program that we started, if that very process still runs."""
         try:
             mark = json.loads(self._mark(name).read_text())
@@ -161,29 +172,29 @@ class Daemon:
 
     def _wait_for(self, name: str, check: Callable[[], bool]) -> None:
         def ready() -> bool:
-            if self._pid(name) is None:
+            if self.pid_of(name) is None:
                 raise ProcessDied(f"{name} ended at once; the end of its log:\n{self._tail(name)}")
             return check()
 
         eventually(ready, timeout_s=_START_S, what=f"{name} answers", show=lambda: self._tail(name))
 
     def _end_gently(self, name: str) -> None:
-        pid = self._pid(name)
+        pid = self.pid_of(name)
         if pid is None:
             return
         os.kill(pid, signal.SIGTERM)
         try:
-            eventually(lambda: self._pid(name) is None, timeout_s=_STOP_S)
+            eventually(lambda: self.pid_of(name) is None, timeout_s=_STOP_S)
         except NotInTime:
             return  # the clearing that follows is not gentle
 
     def _clear(self) -> bool:
         """Remove processes, mounts and files of a daemon that does not answer."""
         was_there = self._runtime.exists()
-        killed = leftovers.remove_processes(self._runtime, _GROUP)
+        killed = leftovers.remove_processes(self._runtime, self._group)
         leftovers.remove_mounts(self._runtime, self._data)
         leftovers.remove_tree(self._runtime)
-        leftovers.remove_groups(_GROUP)
+        leftovers.remove_groups(self._group)
         return was_there or killed > 0
 
     def _log(self, name: str) -> Path:

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from thalweg_testbed.binaries import cache_directory
 from thalweg_testbed.docker import use_engine
 from thalweg_testbed.errors import BedError
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.lifetime import Clusters
+from thalweg_testbed.kind.records import Records
 from thalweg_testbed.kind.shape import Shape
 from thalweg_testbed.kind.tables import latency_table, node_table
 from thalweg_testbed.latency.links import Link, Links, parse_duration_s
@@ -23,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error of the test bed is one message, not a traceback."""
     options = _parser().parse_args(arguments)
     try:
+        if options.verb != "up" and Records(cache_directory()).read(options.name) is None:
+            print(f"==> no cluster {options.name} is up: start one with `make kind`")
+            return 0 if options.verb == "down" else 1
         with use_engine() as engine:
             return _run(options, Clusters(engine))
     except (BedError, ValueError) as error:
@@ -67,9 +72,10 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, clusters: Clusters) -> int:
     if options.verb == "up":
         return _up(options, clusters)
+    clusters.remove_abandoned()
     if options.verb == "down":
-        clusters.remove_abandoned()
-        print("==> removed" if clusters.remove(options.name) else "==> no cluster was up")
+        clusters.remove(options.name)
+        print(f"==> removed {options.name}")
         return 0
     cluster = clusters.open(options.name)
     if options.verb == "latency":

@@ -1,6 +1,7 @@
 """What the commands print."""
 
 from collections.abc import Sequence
+from math import isinf
 from statistics import median
 
 from thalweg_testbed.kind.cluster import KindCluster
@@ -34,7 +35,7 @@ def latency_table(measured: Sequence[Measured]) -> str:
             for values in ([m.forward_s for m in group], [m.round_trip_s for m in group])
         )
         answered = f"{sum(m.answered for m in group)}/{sum(m.sent for m in group)}"
-        rows.append((*key, f"{there * 1e3:.2f} ms", f"{trip * 1e3:.2f} ms", answered))
+        rows.append((*key, _milliseconds(there), _milliseconds(trip), answered))
     return _columns(rows)
 
 
@@ -44,3 +45,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     )
+
+
+def _milliseconds(seconds: float) -> str:
+    return "–" if isinf(seconds) else f"{seconds * 1e3:.2f} ms"
