@@ -19,6 +19,8 @@ from thalweg_operator.cluster.transport import READ_ATTEMPTS, READ_TIMEOUT_S, Re
 from thalweg_operator.errors import NotFound, Unavailable
 
 FIELD_MANAGER = "thalweg"
+_WRITING = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
+"""Strict: a field that the server does not know is refused rather than left out in silence."""
 PAGE_ITEMS = 500
 """Objects a page of a list: bounds the server's and our memory at any cluster size."""
 
@@ -105,7 +107,7 @@ class Client:
             Request(
                 method="POST",
                 path=resource.path(_namespace(body)),
-                query={"fieldManager": FIELD_MANAGER},
+                query=_WRITING,
                 body=_typed(resource, body),
             ),
         )
@@ -129,7 +131,7 @@ class Client:
             Request(
                 method="PATCH",
                 path=resource.path(_namespace(body), body["metadata"]["name"], subresource),
-                query={"fieldManager": FIELD_MANAGER, "force": "true"},
+                query={**_WRITING, "force": "true"},
                 body=_pinned(_typed(resource, body), uid, resource_version),
                 content_type="application/apply-patch+yaml",
             ),
@@ -153,7 +155,7 @@ class Client:
             Request(
                 method="PATCH",
                 path=resource.path(namespace, name, subresource),
-                query={"fieldManager": FIELD_MANAGER},
+                query=_WRITING,
                 body=_pinned(patch, uid, resource_version),
                 content_type="application/merge-patch+json",
             ),
@@ -167,7 +169,7 @@ class Client:
             Request(
                 method="PUT",
                 path=resource.path(_namespace(body), body["metadata"]["name"]),
-                query={"fieldManager": FIELD_MANAGER},
+                query=_WRITING,
                 body=_typed(resource, body),
             ),
         )

@@ -8,7 +8,14 @@ from thalweg_operator.cluster import client as client_module
 from thalweg_operator.cluster.client import Client, unguarded
 from thalweg_operator.cluster.connection import connect
 from thalweg_operator.cluster.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, Object
-from thalweg_operator.errors import AlreadyExists, Conflict, NotFound, Refused, Unavailable
+from thalweg_operator.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    NotFound,
+    Refused,
+    Unavailable,
+)
 from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.waiting import eventually
 
@@ -147,6 +154,17 @@ def test_a_field_selects(client: Client, namespace: str) -> None:
 def test_what_is_wrong_is_refused_in_the_servers_words(client: Client, namespace: str) -> None:
     with pytest.raises(Refused, match="RFC 1123 subdomain"):
         client.create(CONFIG_MAPS, config_map(namespace, "Not_A_Name"))
+
+
+def test_a_field_that_the_server_does_not_know_is_refused(client: Client, namespace: str) -> None:
+    unknown = {**config_map(namespace), "dta": {"a": "1"}}
+    with pytest.raises(Refused, match="dta"):
+        client.create(CONFIG_MAPS, unknown)
+    with pytest.raises(ApiError, match="dta"):  # the server calls this one its own fault
+        client.apply(CONFIG_MAPS, unknown)
+    client.create(CONFIG_MAPS, config_map(namespace))
+    with pytest.raises(Refused, match="dta"):
+        client.merge(CONFIG_MAPS, namespace, "one", {"dta": {"a": "1"}})
 
 
 def test_what_is_forbidden_is_refused(

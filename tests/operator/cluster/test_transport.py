@@ -1,7 +1,9 @@
 """What becomes of each answer, and which requests are sent again."""
 
 import json
+import time
 from collections.abc import Callable
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +204,30 @@ def test_the_token_and_the_agent_are_sent(scripted: Any, connection: Connection)
     instant(connection).read("/x", {})
     assert scripted.headers[0]["Authorization"] == "Bearer t0"
     assert scripted.headers[0]["User-Agent"] == "tests"
+
+
+def test_the_servers_time_is_told_once_it_answered(
+    scripted: Any, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_hours_on = time.time() + 7200
+    monkeypatch.setattr(
+        scripted.http.RequestHandlerClass,
+        "date_time_string",
+        lambda *_: formatdate(two_hours_on, usegmt=True),
+    )
+    client = Client(connection, guard=unguarded)
+    assert client.server_now_s() is None
+    client.get(PODS, "n", "p")
+    assert client.server_now_s() == pytest.approx(two_hours_on, abs=60)
+
+
+def test_an_answer_without_a_date_changes_nothing(
+    scripted: Any, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted.http.RequestHandlerClass, "date_time_string", lambda *_: "soon")
+    client = Client(connection, guard=unguarded)
+    client.get(PODS, "n", "p")
+    assert client.server_now_s() is None
 
 
 def test_a_kubeconfig_that_is_not_there_is_said(tmp_path: Path) -> None:
