@@ -14,6 +14,7 @@ from thalweg_operator.errors import OperatorError
 
 COMMAND_MODULES = (
     "thalweg_operator.command.operating",
+    "thalweg_operator.command.explaining",
     "thalweg_operator.command.planning",
     "thalweg_operator.command.defaults",
     "thalweg_operator.command.versions",
