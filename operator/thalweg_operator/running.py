@@ -38,6 +38,10 @@ class Turning(Protocol):
         """Do one pass over the cluster."""
         ...
 
+    def close(self) -> None:
+        """End what the passes have started."""
+        ...
+
 
 LoopMaker = Callable[[Client, Metrics, Clock], Turning]
 
@@ -100,6 +104,7 @@ class Replica:
         if self._wait_for_crds():
             self._watch.start()
             self._turn_until_stopped()
+            self._loop.close()
 
     def _wait_for_crds(self) -> bool:
         """Wait until the API knows our kinds, so that Kopf finds them; False when asked to end."""

@@ -39,6 +39,9 @@ class PretendedLoop:
         self.errors = list(errors)
         self.client: Client | None = None
 
+    def close(self) -> None:
+        """Nothing was started."""
+
     def turn(self) -> None:
         error = self.errors.pop(0)
         if error is not None:

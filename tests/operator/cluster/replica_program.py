@@ -36,6 +36,9 @@ class Counting:
         self._namespace = namespace
         self._agent = agent
 
+    def close(self) -> None:
+        """Nothing was started."""
+
     def turn(self) -> None:
         ledger = self._client.get(CONFIG_MAPS, self._namespace, "ledger")
         if ledger is None:
