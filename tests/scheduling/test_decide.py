@@ -1,5 +1,7 @@
 """What decide does, in which order, and why it does nothing."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -166,6 +168,32 @@ def test_a_plan_from_measured_loads_carries_a_prediction() -> None:
     plan = decided(busy(APART, 0.5))
     assert plan.prediction is not None
     assert plan.prediction.nodes_used == 1
+
+
+def test_the_simulator_keeps_tasks_from_crowding_a_node() -> None:
+    """Both fit on one node by the user's limits, but each really needs most of its processor."""
+    careless = PlacementLimits(use_headroom=10.0)
+    apart = make_snapshot(
+        {"a": 1, "b": 1}, cluster=Cluster(nodes=2, cpu=1.0), placement=[0, 1], cpu=0.1
+    )
+    crowded = busy(limited(apart, careless), 0.9)
+    assert crowded.loads is not None
+    hungry = replace(crowded.loads, cpu_cores=np.full(2, 0.9))
+    plan = decided(replace(crowded, loads=hungry))
+    assert not plan.moves
+    assert "instead of" in plan.reasons[0].message
+
+
+def test_a_small_plan_needs_no_compiler() -> None:
+    """Loading numba takes longer than all the rest of `thalweg plan`."""
+    script = (
+        "import sys, numpy as np\n"
+        "from thalweg_generators import make_snapshot\n"
+        "from thalweg_scheduling.decide import decide\n"
+        "decide(make_snapshot(), 'Auto', now_s=0.0, rng=np.random.default_rng(0))\n"
+        "sys.exit('numba' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_shared_processes_are_one_a_node() -> None:
