@@ -1,7 +1,7 @@
 """Auto: the least J + move cost that any of our searches or the other strategies finds.
 
-Staying put is one of the candidates, wherever all tasks have a node that can hold them. No
-candidate that overloads a node is taken.
+Staying put is one of the candidates, wherever it overloads nothing. No candidate that overloads a
+node is taken.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def portfolio(problem: Problem, rng: np.random.Generator) -> list[Candidate]:
     """All candidates that overload nothing, staying put first."""
     snapshot, movable = problem.snapshot, problem.movable
     found = []
-    if np.all(snapshot.placement != UNPLACED):
+    if np.any(snapshot.placement != UNPLACED):
         found.append((STAYING, np.array(snapshot.placement)))
     own = place_few(problem, rng)
     if own is not None:

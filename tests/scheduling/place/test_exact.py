@@ -30,7 +30,7 @@ def least(problem: Problem) -> float:
     return min(values, default=np.inf)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(snapshot=snapshots(most_tasks=3))
 def test_what_is_proven_is_the_optimum(snapshot: Snapshot) -> None:
     problem = whole(snapshot)
@@ -46,7 +46,7 @@ def test_what_is_proven_is_the_optimum(snapshot: Snapshot) -> None:
     assert problem.score(verdict.node)[1] == pytest.approx(best, rel=1e-6, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(snapshot=snapshots(most_tasks=3))
 def test_a_small_search_finds_it_too(snapshot: Snapshot) -> None:
     problem = whole(snapshot)
