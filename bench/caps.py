@@ -25,7 +25,16 @@ TASKS_PER_WORKER = 8
 SLOTS = 9
 PUBLISHED_S = 92.0
 """Auto-tuning for 1,024 tasks, as its authors measured it on 20 cores."""
-ROOM = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+ROOM = sorted(
+    (
+        (compute, state, network)
+        for compute in (0.04, 0.1, 0.3)
+        for state in (0.0, 0.2, 0.4)
+        for network in (0.05, 0.1, 0.2, 0.35, 0.6, 1.0, 2.0)
+    ),
+    key=lambda room: (room[0], room[1] + room[2]),
+)
+"""Over what the worst worker must carry at least, in the order in which it is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +84,7 @@ def ours(workers: Workers, snapshot: Snapshot, seed: int) -> Ints | None:
     everyone = np.ones(len(snapshot.tasks), dtype=np.bool_)
     least = least_possible(workers)
     for room in ROOM:
-        limit = np.append((1 + room) * least, workers.slots)
+        limit = np.append((1 + np.array(room)) * least, workers.slots)
         capacity = np.tile(limit, (workers.count, 1))
         rng = np.random.default_rng(seed)
         found = STRATEGIES["Auto"](replace(snapshot, capacity=capacity), movable=everyone, rng=rng)
