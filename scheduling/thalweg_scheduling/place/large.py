@@ -79,7 +79,10 @@ def _is_worth_a_fresh_look(
     snapshot = problem.snapshot
     if 2 * np.count_nonzero(snapshot.placement == UNPLACED) > len(node):
         return True
-    if not problem.movable.all():
+    if _lost(problem, node).size:
+        return True
+    # Whoever has to leave a node leaves it first; whether more should move is the next question.
+    if not problem.movable.all() or not problem.is_feasible(snapshot.placement):
         return False
     present = objective_of(problem.rates, problem.far, snapshot.placement)
     value = objective_of(problem.rates, problem.far, node)
