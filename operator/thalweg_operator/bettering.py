@@ -46,13 +46,14 @@ class Bettering:
         busy = any(one.needs or one.retire or one.delete or one.disrupted for one in surveys)
         return self.reading is not None and not busy and not outcome.missing
 
-    def improve(self, plans: Iterable[PlanState]) -> Improvement:
+    def improve(self, plans: Iterable[PlanState], *, look_for_moves: bool) -> Improvement:
         """Ask the planner."""
         return improve(
             self.situation,
             self.measured,
             plans,
             memory=self.memory,
+            look_for_moves=look_for_moves,
             scaled_by_others=tuple(self.facts.scaled_by_others),
         )
 
@@ -66,7 +67,7 @@ class Bettering:
             trouble="" if self.reading is None else self.reading.trouble,
             has_source=self.reading is not None,
         )
-        return (available, *planning_conditions(improvement.plan if improvement else None))
+        return (available, *planning_conditions(improvement))
 
     def figures(self) -> dict[str, Any] | None:
         """What the table shows."""

@@ -35,6 +35,7 @@ class Improvement:
 
     plan: Plan
     cost_before: float
+    looked_for_moves: bool = True
 
 
 def improve(
@@ -44,6 +45,7 @@ def improve(
     *,
     memory: Memory | None = None,
     scaled_by_others: Collection[str] = (),
+    look_for_moves: bool = True,
 ) -> Improvement:
     """Ask the planner what to change, given what was measured.
 
@@ -64,8 +66,8 @@ def improve(
         ),
     )
     cost = objective(snapshot, snapshot.placement, snapshot.process)
-    if scaling.replicas:
-        return Improvement(plan=scaling, cost_before=cost)
+    if scaling.replicas or not look_for_moves:
+        return Improvement(plan=scaling, cost_before=cost, looked_for_moves=False)
     moving = _ask(situation, replace(snapshot, limits=_only(snapshot.limits, scale=False)))
     said = tuple(one for one in scaling.reasons if one is not NOTHING_TO_DO)
     reasons = (*moving.reasons, *said)

@@ -37,6 +37,7 @@ class Loop:
         self._publisher = Publisher(client)
         self._measuring = Measuring(settings, clock)
         self._memories: dict[str, Memory | None] = {}
+        self._looked_s: dict[str, float] = {}
 
     def turn(self) -> None:
         """Bring every topology one turn closer to what its spec says."""
@@ -44,7 +45,9 @@ class Loop:
             world = observe(self._client, self._settings.namespaces, self._clock.now_s())
         # Owner references take away all that a topology owns once it is deleted.
         living = [one for one in world.topologies if not one.is_deleting]
-        self._memories = {one.uid: self._memories.get(one.uid) for one in living}
+        uids = {one.uid for one in living}
+        self._memories = {uid: self._memories.get(uid) for uid in uids}
+        self._looked_s = {uid: at for uid, at in self._looked_s.items() if uid in uids}
         judged = [(facts, judge(facts)) for facts in living]
         with self._metrics.stage("measure"):
             self._measuring.look(world, judged)
@@ -56,6 +59,11 @@ class Loop:
         self._metrics.topologies.set(len(world.topologies))
         self._metrics.tasks_desired.set(desired)
         self._metrics.tasks_ready.set(ready)
+
+    def _is_time_to_look(self, uid: str) -> bool:
+        before_s = self._looked_s.get(uid)
+        pause_s = self._settings.placement_interval_s
+        return before_s is None or self._clock.monotonic_s() - before_s >= pause_s
 
     def close(self) -> None:
         """End what the loop has started."""
@@ -75,6 +83,7 @@ class Loop:
             ledger=ledger,
             measuring=self._measuring,
             memory=self._memories.get(facts.uid),
+            look_for_moves=self._is_time_to_look(facts.uid),
         )
         try:
             outcome = tending.tend()
@@ -89,5 +98,7 @@ class Loop:
             self._metrics.count_error(error)
             outcome = failed(facts, error)
         self._memories[facts.uid] = tending.memory
+        if tending.has_looked:
+            self._looked_s[facts.uid] = self._clock.monotonic_s()
         with self._metrics.stage("report"):
             return self._publisher.publish(world, facts, outcome, tending.happenings)

@@ -153,6 +153,10 @@ class Settings:
     surge_per_vertex: int = 1
     """Tasks of one vertex that may have an extra pod at a time while they roll or move."""
 
+    placement_interval_s: float = 60.0
+    """Pause between two looks for a better placement of one topology: that search costs up to half
+    a second of CPU, and what it goes by changes in minutes."""
+
     metrics_sources: Mapping[str, MetricsSource] = field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -166,7 +170,7 @@ class Settings:
         for name in ("pass_interval_s", "replace_after_not_ready_s", "unschedulable_after_s"):
             if getattr(self, name) <= 0:
                 raise InvalidSettings(f"{name} must be above 0; got {getattr(self, name)}")
-        for name in ("debounce_s", "retire_grace_s"):
+        for name in ("debounce_s", "retire_grace_s", "placement_interval_s"):
             if getattr(self, name) < 0:
                 raise InvalidSettings(f"{name} must not be negative; got {getattr(self, name)}")
         for name in ("stalled_after_passes", "surge_per_vertex"):

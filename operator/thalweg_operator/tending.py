@@ -70,6 +70,10 @@ class Tending:
     measuring: Measuring
     memory: Memory | None = None
     """What the last decision handed over; what this one hands over, once it is made."""
+    look_for_moves: bool = True
+    """Whether it is time to look for a better placement."""
+    has_looked: bool = False
+    """Whether that was done in this turn."""
     happenings: list[Happening] = field(default_factory=list)
     """What was done, also if the turn fails half-way."""
     made: set[str] = field(default_factory=set)
@@ -119,7 +123,8 @@ class Tending:
         improvement = None
         if changing.running is None and bettering.is_at_rest(outcome):
             with self.metrics.stage("decide"):
-                improvement = bettering.improve(changing.states)
+                improvement = bettering.improve(changing.states, look_for_moves=self.look_for_moves)
+                self.has_looked = improvement.looked_for_moves
                 self.memory = improvement.plan.memory
         with self.metrics.stage("act"):
             decided = changing.propose(improvement, situation.replicas) if improvement else None

@@ -19,6 +19,7 @@ _QUICK: dict[str, Any] = {
     "serving": {"host": "127.0.0.1", "port": 0},
     "pass_interval_s": 2,
     "retire_grace_s": 2,
+    "placement_interval_s": 10,
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg_operator.improving import Improvement
 from thalweg_operator.observe.measured import Measured
 from thalweg_operator.report.conditions import Condition
 from thalweg_operator.report.figures import per_second, percent, seconds
@@ -53,29 +54,28 @@ def _problem(observed: Observed | None, trust: Trust, now_s: float) -> tuple[str
     return None
 
 
-def planning_conditions(plan: Plan | None) -> tuple[Condition, ...]:
+def planning_conditions(improvement: Improvement | None) -> tuple[Condition, ...]:
     """Whether tasks are where and as many as they should be, as far as the last decision says."""
-    if plan is None:
+    if improvement is None:
         return ()
-    codes = {reason.code for reason in plan.reasons}
-    message = "; ".join(reason.message for reason in plan.reasons[:3])
-    optimal: bool | None = not plan.moves
-    if codes & _METRICS_CODES:
-        optimal = None
+    plan = improvement.plan
     limited = [reason.message for reason in plan.reasons if reason.code in _LIMIT_CODES]
+    scaling = Condition(
+        kind="ScalingLimited",
+        status=bool(limited),
+        reason="Limited" if limited else "WithinLimits",
+        message=limited[0] if limited else "nothing limits the number of tasks",
+    )
+    return (_placement(plan), scaling) if improvement.looked_for_moves else (scaling,)
+
+
+def _placement(plan: Plan) -> Condition:
+    codes = {reason.code for reason in plan.reasons}
+    optimal: bool | None = None if codes & _METRICS_CODES else not plan.moves
     first = plan.reasons[0].code if plan.reasons else ReasonCode.NOTHING_TO_DO
-    return (
-        Condition(
-            kind="PlacementOptimal", status=optimal, reason=str(first), message=message or "-"
-        ),
-        Condition(
-            kind="ScalingLimited",
-            status=bool(limited),
-            reason="Limited" if limited else "WithinLimits",
-            message=limited[0]
-            if limited
-            else "nothing keeps the number of tasks from what it should be",
-        ),
+    message = "; ".join(reason.message for reason in plan.reasons[:3])
+    return Condition(
+        kind="PlacementOptimal", status=optimal, reason=str(first), message=message or str(first)
     )
 
 
