@@ -72,12 +72,25 @@ class Images:
         with scratch_directory(self._cache / "images") as context:
             for path in paths:
                 _copy(path, context / path.relative_to(_ROOT))
-            self._engine.run(
-                *("build", "--quiet", "--force-rm", "--network", "host", "--tag", tag),
-                *("--file", str(context / dockerfile), *base, str(context)),
-                timeout_s=_BUILD_S,
-            )
+            build = ("build", "--quiet", "--force-rm", "--network", "host", *base)
+            file = ("--file", str(context / dockerfile), str(context))
+            # Under a name of their own, or they would go with the images that are removed below.
+            kept = ("--target", "dependencies", "--tag", f"thalweg-{name}-dependencies:1")
+            self._engine.run(*build, *kept, *file, timeout_s=_BUILD_S)
+            self._engine.run(*build, "--tag", tag, *file, timeout_s=_BUILD_S)
+        self._remove_others(tag)
         return tag
+
+    def _remove_others(self, tag: str) -> None:
+        """Remove images of the same name and other content: each is most of a gigabyte."""
+        repository = tag.partition(":")[0]
+        listing = self._engine.run(
+            "image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository
+        )
+        for other in set(listing.split()) - {tag}:
+            self._engine.run("image", "rm", "--force", other)
+        if self._engine.is_ours:
+            self._engine.run("image", "prune", "--force")
 
     def _python(self) -> list[str]:
         """Return the options by which a Dockerfile gets its base images."""
