@@ -5,9 +5,11 @@ look between two turns, hold the operator still, or end it after any write.
 """
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 from thalweg_operator import naming
@@ -27,7 +29,7 @@ from thalweg_operator.cluster.resources import (
 from thalweg_operator.loop import Loop
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.settings import Settings
-from thalweg_testbed import OPERATOR_USER, Cluster, CommandFailed, eventually
+from thalweg_testbed import OPERATOR_USER, AuditLog, Cluster, CommandFailed, eventually
 
 T = TypeVar("T")
 
@@ -129,6 +131,28 @@ def by_task(pods: Iterable[Object]) -> dict[str, list[Object]]:
 def node_name(pod: Mapping[str, Any]) -> str:
     """The node that a pod is bound to, or nothing."""
     return str(pod["spec"].get("nodeName") or "")
+
+
+class Ear:
+    """Hears what the API server writes into its audit log from now on.
+
+    After a long session the log is large: whoever asks again and again must not read all of it.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._log = cluster.audit_log
+        self._start = len(self._read(0).rpartition(b"\n")[0])
+
+    def heard(self) -> AuditLog:
+        """All that was answered since."""
+        with tempfile.NamedTemporaryFile() as copy:
+            Path(copy.name).write_bytes(self._read(self._start).removeprefix(b"\n"))
+            return AuditLog.read(Path(copy.name))
+
+    def _read(self, start: int) -> bytes:
+        with self._log.open("rb") as log:
+            log.seek(start)
+            return log.read()
 
 
 class Story:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg_stories import Story, chain, vertex, word_count
+from thalweg_stories import Ear, Story, chain, vertex, word_count
 from thalweg_testbed import OPERATOR_USER, AuditLog, eventually
 
 pytestmark = pytest.mark.control_plane
@@ -10,27 +10,23 @@ pytestmark = pytest.mark.control_plane
 TURNS = 5
 
 
-def _mark(story: Story, name: str) -> AuditLog:
-    """The audit log up to a write of our own, which comes after all that was answered before."""
-    story.kubectl("create", "configmap", name)
-
-    def marked() -> AuditLog | None:
-        log = story.cluster.audit()
-        return log if any(record.name == name for record in log.of("configmaps")) else None
-
-    log = eventually(marked, what=f"the marker {name} in the audit log")
-    assert log is not None
-    return log
-
-
 def _idle_writes(story: Story) -> list[str]:
-    before = _mark(story, "before")
+    """What the audit log has of the operator over a few turns."""
+    ear = Ear(story.cluster)
     for _ in range(TURNS):
         story.turn()
-    after = _mark(story, "after").since(before)
-    reads = [record for record in after.by(OPERATOR_USER) if not record.is_write]
-    assert len(reads) >= TURNS, "the operator did not even look"
-    return after.writes_by(OPERATOR_USER).lines()
+    # A write of our own comes after all that was answered before it.
+    story.kubectl("create", "configmap", "after")
+
+    def heard() -> AuditLog | None:
+        log = ear.heard()
+        return log if any(one.name == "after" for one in log.within(story.namespace)) else None
+
+    log = eventually(heard, what="our own write in the audit log")
+    assert log is not None
+    looks = [record for record in log.by(OPERATOR_USER) if not record.is_write]
+    assert len(looks) >= TURNS, "the operator did not even look"
+    return log.writes_by(OPERATOR_USER).within(story.namespace).lines()
 
 
 def test_a_running_topology(story: Story) -> None:

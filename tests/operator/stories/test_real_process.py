@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from thalweg_operator.cluster.resources import LEASES
-from thalweg_stories import DEADLINE_S, Story, word_count
-from thalweg_testbed import OPERATOR_USER, AuditLog, Cluster, Process, eventually
+from thalweg_stories import DEADLINE_S, Ear, Story, word_count
+from thalweg_testbed import OPERATOR_USER, Cluster, Process, eventually
 from thalweg_walks import Ground, Walker
 
 pytestmark = pytest.mark.control_plane
@@ -69,9 +69,9 @@ def _free_lease(ground_or_story: Ground | Story, namespace: str) -> None:
     ground_or_story.user.create(LEASES, lease)
 
 
-def _looks(log: AuditLog, namespace: str) -> int:
+def _looks(ear: Ear, namespace: str) -> int:
     """How often the loop has read the topologies."""
-    reads = log.by(OPERATOR_USER).of("streamtopologies", namespace=namespace)
+    reads = ear.heard().by(OPERATOR_USER).of("streamtopologies", namespace=namespace)
     return sum(record.verb == "list" for record in reads)
 
 
@@ -85,13 +85,12 @@ def test_an_idle_process_writes_nothing_but_its_lease(story: Story, stage: Stage
         timeout_s=DEADLINE_S,
         show=process.log_tail,
     )
-    start = story.cluster.audit()
     # The last writes of the start may still be on their way: two more looks, and all is told.
-    eventually(lambda: _looks(story.cluster.audit().since(start), story.namespace) > 2)
-    before = story.cluster.audit()
-    eventually(lambda: _looks(story.cluster.audit().since(before), story.namespace) > PASSES)
-    after = story.cluster.audit().since(before).within(story.namespace)
-    writes = after.writes_by(OPERATOR_USER)
+    ear = Ear(story.cluster)
+    eventually(lambda: _looks(ear, story.namespace) > 2)
+    ear = Ear(story.cluster)
+    eventually(lambda: _looks(ear, story.namespace) > PASSES)
+    writes = ear.heard().within(story.namespace).writes_by(OPERATOR_USER)
     assert {record.resource for record in writes} <= {"leases"}
     assert process.is_running()
     assert process.stop(grace_s=30) == 0
@@ -100,10 +99,9 @@ def test_an_idle_process_writes_nothing_but_its_lease(story: Story, stage: Stage
 def test_a_change_wakes_the_process(story: Story, stage: Stage) -> None:
     """Its passes are an hour apart: what it does is done because the watch told it."""
     _free_lease(story, story.namespace)
+    ear = Ear(story.cluster)
     process = stage.operator(story.namespace, "pass_interval_s=3600", "retire_grace_s=0")
-    eventually(
-        lambda: _looks(story.cluster.audit(), story.namespace), what="the first look", timeout_s=60
-    )
+    eventually(lambda: _looks(ear, story.namespace), what="the first look", timeout_s=DEADLINE_S)
     story.apply(word_count())
     eventually(
         lambda: story.is_settled("word-count"),

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg_operator import naming
-from thalweg_stories import Story, by_task, word_count
+from thalweg_stories import Ear, Story, by_task, word_count
 from thalweg_testbed import OPERATOR_USER, CommandFailed, eventually
 
 pytestmark = pytest.mark.control_plane
@@ -76,7 +76,7 @@ def test_narrower_bounds_clamp_in_one_write(story: Story) -> None:
     _start(story)
     story.scale("word-count", "split", 4)
     story.until_ready("word-count")
-    before = story.cluster.audit()
+    ear = Ear(story.cluster)
     narrow = word_count()
     narrow["spec"]["vertices"][1]["replicas"] = {"min": 1, "max": 3, "initial": 2}
     story.apply(narrow)
@@ -85,7 +85,7 @@ def test_narrower_bounds_clamp_in_one_write(story: Story) -> None:
     assert (split["spec"]["replicas"], split["spec"]["max"]) == (3, 3)
 
     def writes() -> list[str]:
-        log = story.cluster.audit().since(before).within(story.namespace)
+        log = ear.heard().within(story.namespace)
         return log.writes_by(OPERATOR_USER).of("streamvertices").lines()
 
     assert eventually(writes, what="the write in the audit log") == [
