@@ -1,5 +1,7 @@
 """Pods reach each other on every pair of nodes, by address and by name, and the API server."""
 
+import secrets
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,8 +34,17 @@ def pod(name: str, node: str, image: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def pods(kind: KindCluster, namespace: str, images: Images) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def place(kind: KindCluster) -> Iterator[str]:
+    """One namespace for all of these."""
+    name = f"t-{secrets.token_hex(4)}"
+    kind.create_namespace(name)
+    yield name
+    kind.delete_namespace(name)
+
+
+@pytest.fixture(scope="module")
+def pods(kind: KindCluster, place: str, images: Images) -> dict[str, str]:
     """One pod on every worker: name → address."""
     manifests = [
         pod(kind.short_name(node), node.name, images.placeholder()) for node in kind.workers
@@ -45,53 +56,53 @@ def pods(kind: KindCluster, namespace: str, images: Images) -> dict[str, str]:
         "spec": {"clusterIP": "None", "selector": {"app": "pod"}, "ports": [{"port": PORT}]},
     }
     for manifest in (*manifests, service):
-        manifest["metadata"]["namespace"] = namespace
+        manifest["metadata"]["namespace"] = place
     kind.apply(*manifests, service)
-    of = ("-n", namespace)
+    of = ("-n", place)
     kind.kubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=110s", *of)
     return {
         item["metadata"]["name"]: item["status"]["podIP"] for item in kind.get("pods", *of)["items"]
     }
 
 
-def inside(kind: KindCluster, namespace: str, name: str, *words: str) -> str:
-    return kind.kubectl("exec", "-n", namespace, name, "--", "/placeholder", *words)
+def inside(kind: KindCluster, place: str, name: str, *words: str) -> str:
+    return kind.kubectl("exec", "-n", place, name, "--", "/placeholder", *words)
 
 
 def test_every_node_reaches_every_other(
-    kind: KindCluster, namespace: str, pods: dict[str, str]
+    kind: KindCluster, place: str, pods: dict[str, str]
 ) -> None:
     names = sorted(pods)
     assert len(names) == len(kind.workers)
     for index, name in enumerate(names):
         other = names[(index + 3) % len(names)]
-        answer = inside(kind, namespace, name, "fetch", f"http://{pods[other]}:{PORT}/")
+        answer = inside(kind, place, name, "fetch", f"http://{pods[other]}:{PORT}/")
         assert " for " in answer
 
 
-def test_names_are_resolved(kind: KindCluster, namespace: str, pods: dict[str, str]) -> None:
+def test_names_are_resolved(kind: KindCluster, place: str, pods: dict[str, str]) -> None:
     name, *_, last = sorted(pods)
-    full = f"{last}.pods.{namespace}.svc.cluster.local"
+    full = f"{last}.pods.{place}.svc.cluster.local"
 
     def found() -> bool:
-        return inside(kind, namespace, name, "lookup", full).split() == [pods[last]]
+        return inside(kind, place, name, "lookup", full).split() == [pods[last]]
 
     eventually(found, timeout_s=120, what=f"{full} resolved")
-    service = inside(kind, namespace, name, "lookup", "kubernetes.default.svc.cluster.local")
+    service = inside(kind, place, name, "lookup", "kubernetes.default.svc.cluster.local")
     assert service.split() == ["10.96.0.1"]
 
 
 def test_the_api_server_is_reached_by_its_service(
-    kind: KindCluster, namespace: str, pods: dict[str, str]
+    kind: KindCluster, place: str, pods: dict[str, str]
 ) -> None:
     name = min(pods)
     # Plain HTTP is refused, in words: so it is the API server that answers.
-    answer = inside(kind, namespace, name, "fetch", "http://10.96.0.1:443/")
+    answer = inside(kind, place, name, "fetch", "http://10.96.0.1:443/")
     assert "HTTP request to an HTTPS server" in answer
 
 
 def test_kubelets_count_what_containers_use(
-    kind: KindCluster, namespace: str, pods: dict[str, str]
+    kind: KindCluster, place: str, pods: dict[str, str]
 ) -> None:
     node = kind.workers[0]
 
@@ -108,8 +119,8 @@ def test_kubelets_count_what_containers_use(
 
 
 def test_a_pod_that_does_not_exist_is_not_reached(
-    kind: KindCluster, namespace: str, pods: dict[str, str]
+    kind: KindCluster, place: str, pods: dict[str, str]
 ) -> None:
     free = kind.workers[-1].last_pod_address
     with pytest.raises(CommandFailed):
-        inside(kind, namespace, min(pods), "fetch", f"http://{free}:{PORT}/")
+        inside(kind, place, min(pods), "fetch", f"http://{free}:{PORT}/")

@@ -91,22 +91,16 @@ def _one_program(
 
 
 def _add_packet_filters(root: Path, directory: Path) -> None:
-    """What kube-proxy calls. The extensions are opened at run time, so ldd does not tell them."""
-    copy_with_libraries(
-        root,
-        directory,
-        [f"usr/sbin/{name}" for name in _PACKET_FILTERS],
-    )
-    patterns = ("usr/sbin/ip*tables*", "etc/alternatives/ip*tables*", "usr/lib/*/xtables")
+    """Add what kube-proxy calls, and the extensions that it opens at run time, with all they need."""
+    extensions = sorted(root.glob("usr/lib/*/xtables/*.so"))
+    files = [f"usr/sbin/{name}" for name in _PACKET_FILTERS]
+    files += [str(path.relative_to(root)) for path in extensions]
+    copy_with_libraries(root, directory, files)
+    patterns = ("usr/sbin/ip*tables*", "etc/alternatives/ip*tables*")
     for path in (found for pattern in patterns for found in sorted(root.glob(pattern))):
         target = directory / path.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_symlink():
-            target.symlink_to(path.readlink())
-        elif path.is_dir():
-            shutil.copytree(path, target)
-        else:
-            shutil.copy(path, target)
+        shutil.copy(path, target, follow_symlinks=False)
     (directory / "run").mkdir()
 
 

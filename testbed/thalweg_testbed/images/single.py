@@ -6,7 +6,6 @@ from pathlib import Path
 
 from thalweg_testbed.commands import call
 from thalweg_testbed.docker.engine import Engine
-from thalweg_testbed.errors import CommandFailed
 
 __all__ = ["copy_with_libraries", "import_directory", "place"]
 
@@ -28,24 +27,20 @@ def place(source: Path, target: Path) -> None:
     target.chmod(0o755)
 
 
-def copy_with_libraries(root: Path, target: Path, programs: Sequence[str]) -> None:
-    """Copy programs out of a root file system, with the libraries and the loader that they need."""
-    for program in programs:
-        copy = target / program
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(root / program, copy)
-        for library in _libraries(root, f"/{program}"):
-            inside = target / library.lstrip("/")
-            inside.parent.mkdir(parents=True, exist_ok=True)
-            # The target of a link in a root file system lies in it, not where the link says.
-            source = call(["chroot", root, "readlink", "-f", library]).strip()
-            shutil.copy(root / source.lstrip("/"), inside)
+def copy_with_libraries(root: Path, target: Path, files: Sequence[str]) -> None:
+    """Copy programs and libraries out of a root file system, with all libraries they need."""
+    for file in (*files, *_libraries(root, files)):
+        inside = target / file.lstrip("/")
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        # The target of a link in a root file system lies in it, not where the link says.
+        source = call(["chroot", root, "readlink", "-f", f"/{file.lstrip('/')}"]).strip()
+        shutil.copy(root / source.lstrip("/"), inside)
 
 
-def _libraries(root: Path, program: str) -> list[str]:
-    try:
-        answer = call(["chroot", root, "ldd", program])
-    except CommandFailed:
-        return []  # a static program
-    words = (word for line in answer.splitlines() for word in line.split())
-    return [word for word in words if word.startswith("/")]
+def _libraries(root: Path, files: Sequence[str]) -> list[str]:
+    """Return what ldd names for some files, the loader included."""
+    answer = call(["chroot", root, "ldd", *(f"/{file}" for file in files)])
+    # A line that ends with a colon only says whose libraries follow.
+    lines = (line for line in answer.splitlines() if not line.endswith(":"))
+    words = (word for line in lines for word in line.split())
+    return sorted({word for word in words if word.startswith("/")})

@@ -81,7 +81,12 @@ def _patches(shape: Shape) -> list[Mapping[str, object]]:
 def parse_nodes(items: Sequence[Mapping[str, object]]) -> tuple[Node, ...]:
     """Return the nodes among API objects that have an address and a pod network, by name."""
     nodes = (_parse_node(item) for item in items)
-    return tuple(sorted((node for node in nodes if node), key=lambda node: node.name))
+    return tuple(sorted((node for node in nodes if node), key=_place))
+
+
+def _place(node: Node) -> tuple[int, str]:
+    """worker2 before worker10; the control plane's node has the longest name and comes first."""
+    return (node.domain != CONTROL_DOMAIN) * len(node.name), node.name
 
 
 def _parse_node(item: Mapping[str, object]) -> Node | None:
