@@ -91,7 +91,7 @@ def _one_program(
 
 
 def _add_packet_filters(root: Path, directory: Path) -> None:
-    """Add what kube-proxy calls, and the extensions that it opens at run time, with all they need."""
+    """Add what kube-proxy calls and the extensions that it opens, with the libraries of both."""
     extensions = sorted(root.glob("usr/lib/*/xtables/*.so"))
     files = [f"usr/sbin/{name}" for name in _PACKET_FILTERS]
     files += [str(path.relative_to(root)) for path in extensions]
