@@ -15,7 +15,8 @@ from thalweg_testbed.processes import Process
 from thalweg_testbed.prometheus import PrometheusServer
 
 _QUICK: dict[str, Any] = {
-    "lease": {"duration_s": 3, "renew_deadline_s": 2, "retry_s": 0.3, "margin_s": 0.5},
+    # Patient enough for a machine that is busy with other things: a lost Lease ends the operator.
+    "lease": {"duration_s": 12, "renew_deadline_s": 8, "retry_s": 0.5, "margin_s": 1},
     "serving": {"host": "127.0.0.1", "port": 0},
     "pass_interval_s": 2,
     "retire_grace_s": 2,
