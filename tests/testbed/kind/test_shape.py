@@ -80,3 +80,10 @@ def test_a_node_has_a_route_to_every_other_and_tells_last_that_it_is_ready() -> 
     ((addresses,),) = conflist["plugins"][0]["ipam"]["ranges"]
     assert addresses == {"subnet": "10.244.2.0/24", "rangeEnd": "10.244.2.253"}
     assert lines[-1].startswith("mv /etc/cni/net.d/")
+
+
+def test_nodes_are_in_the_order_of_their_numbers() -> None:
+    names = ["x-worker", *(f"x-worker{n}" for n in range(2, 12))]
+    items = [api_node(name, n, "a") for n, name in enumerate(names)]
+    found = parse_nodes([*reversed(items), api_node("x-control-plane", 99, None)])
+    assert [node.name for node in found] == ["x-control-plane", *names]
