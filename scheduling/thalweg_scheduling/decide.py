@@ -1,49 +1,76 @@
 """Snapshot to Plan: the one door through which every strategy is asked.
 
 In this order: tasks without a node get one, at once and by whatever is known; then the number of
-tasks is set right; then tasks are moved, if what was measured says that it pays.
+tasks is set right; then tasks are moved, if what was measured says that it pays; and where nothing
+moves, the shares of edges that have weights follow. Last, when all is well, nodes that nothing
+needs are named.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
+from thalweg_scheduling.hibernate import decide_asleep
 from thalweg_scheduling.measure.needs import overloaded
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.measure.trust import why_not_move
 from thalweg_scheduling.model.arrays import Ints
-from thalweg_scheduling.model.plan import NOTHING_TO_DO, Missing, Move, Plan
+from thalweg_scheduling.model.memory import Memory
+from thalweg_scheduling.model.plan import NOTHING_TO_DO, EdgeWeights, Missing, Move, Plan
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
 from thalweg_scheduling.place.problem import Problem, problem_of
-from thalweg_scheduling.place.proposal import Strategy, processes_for
-from thalweg_scheduling.scale import Scaling, decide_replicas, resized
+from thalweg_scheduling.place.proposal import Placer, Proposal, processes_for
+from thalweg_scheduling.scale import Scaling, resized
 from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import strategy_named
+from thalweg_scheduling.strategies.strategy import Strategy
 
+NOTHING = NOTHING_TO_DO.code
 LEAST_LOSS = 0.02
 """Share of the throughput whose predicted loss is no rounding of the simulator any more."""
+
+BARRED = "tasks are where they may no longer be"
+"""That does not wait for a cool-down: no measurement that has to settle says so."""
+HINDRANCES = (
+    ReasonCode.METRICS_MISSING,
+    ReasonCode.METRICS_STALE,
+    ReasonCode.METRICS_PARTIAL,
+    ReasonCode.COOLING_DOWN,
+)
+"""Because of these nobody looked where tasks should be, so that there is nothing to remember."""
+LEAST_SHIFT = 0.01
+"""A share that changes by less stays as it is."""
 
 
 def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Generator) -> Plan:
     """What to change now, or why nothing."""
-    place = strategy_named(strategy)
+    parts = strategy_named(strategy)
     trusted = _without_stale_loads(snapshot, now_s)
     permits = snapshot.limits.permits
     if snapshot.unplaced.size:
-        return _place_homeless(trusted, strategy, place, rng)
+        return _place_homeless(trusted, strategy, parts.place, rng)
     scaling = Scaling(memory=snapshot.memory)
     if permits.scale:
-        scaling = decide_replicas(snapshot, now_s=now_s, memory=snapshot.memory)
+        scaling = parts.scale(snapshot, now_s=now_s, memory=snapshot.memory)
+    memory = scaling.memory
     if scaling.replicas:
-        plan = _scale(trusted, strategy, place, scaling=scaling, rng=rng)
-        return replace(plan, memory=scaling.memory)
-    plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
+        plan = _scale(trusted, strategy, parts.place, scaling=scaling, rng=rng)
+        return replace(plan, memory=memory)
     if permits.move:
-        plan = _move(trusted, strategy, place, now_s=now_s, rng=rng)
-    return replace(plan, reasons=(*plan.reasons, *scaling.reasons), memory=scaling.memory)
+        plan = _move(trusted, strategy, parts, now_s=now_s, rng=rng)
+        if parts.remember is not None and plan.reasons[0].code not in HINDRANCES:
+            memory = parts.remember(snapshot, memory or Memory(at_s=now_s))
+    else:
+        plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
+    if permits.regroup and not plan.moves:
+        plan = _regroup(trusted, plan, parts.weigh(trusted, trusted.placement), now_s=now_s)
+    if permits.sleep and plan.changes_nothing:
+        plan = _sleep(snapshot, plan, now_s)
+    return replace(plan, reasons=(*plan.reasons, *scaling.reasons), memory=memory)
 
 
 def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]:
@@ -54,7 +81,7 @@ def assignments_of(snapshot: Snapshot, node: Ints) -> MappingProxyType[str, str]
 
 
 def _place_homeless(
-    snapshot: Snapshot, strategy: str, place: Strategy, rng: np.random.Generator
+    snapshot: Snapshot, strategy: str, place: Placer, rng: np.random.Generator
 ) -> Plan:
     movable = snapshot.placement == UNPLACED
     proposal = place(snapshot, movable=movable, rng=rng)
@@ -62,7 +89,7 @@ def _place_homeless(
     at = proposal.node.tolist()
     placed = {snapshot.task_names[task]: snapshot.nodes[at[task]] for task in newly}
     return replace(
-        _plan_for(snapshot, strategy, proposal.node),
+        _plan_for(snapshot, strategy, proposal.node, proposal),
         placed=MappingProxyType(placed),
         missing=proposal.missing,
         reasons=(
@@ -88,7 +115,7 @@ def _placing_reasons(
 def _scale(
     snapshot: Snapshot,
     strategy: str,
-    place: Strategy,
+    place: Placer,
     *,
     scaling: Scaling,
     rng: np.random.Generator,
@@ -109,31 +136,36 @@ def _scale(
 
 
 def _move(
-    snapshot: Snapshot, strategy: str, place: Strategy, *, now_s: float, rng: np.random.Generator
+    snapshot: Snapshot, strategy: str, parts: Strategy, *, now_s: float, rng: np.random.Generator
 ) -> Plan:
     if not snapshot.placement.size:
         return _nothing(snapshot, strategy, NOTHING_TO_DO)
-    hindrance = why_not_move(snapshot, now_s) or _cooling(snapshot, now_s)
+    problem = problem_of(snapshot, np.ones(len(snapshot.placement), dtype=np.bool_))
+    must = _must_move(problem)
+    hindrance = why_not_move(snapshot, now_s)
+    if hindrance is None and must != BARRED:
+        hindrance = _cooling(snapshot, now_s)
+    if hindrance is None and parts.hesitate is not None and must is None:
+        hindrance = parts.hesitate(snapshot)
     if hindrance is not None:
         return _nothing(snapshot, strategy, hindrance)
-    problem = problem_of(snapshot, np.ones(len(snapshot.placement), dtype=np.bool_))
-    proposal = place(snapshot, movable=problem.movable, rng=rng)
+    proposal = parts.place(snapshot, movable=problem.movable, rng=rng)
     if proposal.missing:
         lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
         return _nothing(snapshot, strategy, lacking)
     present_value = problem.score(snapshot.placement)[1]
-    urgent = urgent_tasks(problem)
+    urgent = urgent_tasks(problem, proposal.node)
     steps = best_prefix(
         steps_towards(problem, proposal.node, urgent),
         urgent,
         present_value=present_value,
         most=snapshot.limits.placement.max_moves,
     )
-    must = _must_move(problem)
     refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
     if refusal is not None or not steps:
         return _nothing(snapshot, strategy, refusal or NOTHING_TO_DO)
-    plan = _plan_of_moves(snapshot, strategy, steps, _moving_reason(steps, present_value, must))
+    reason = _moving_reason(steps, present_value, must)
+    plan = _plan_of_moves(snapshot, strategy, steps, reason, proposal)
     slower = _carries_less(snapshot, plan) if must is None else None
     return plan if slower is None else _nothing(snapshot, strategy, slower)
 
@@ -146,7 +178,7 @@ def _must_move(problem: Problem) -> str | None:
     over = np.flatnonzero(overloaded(problem.needs, present))
     if over.size:
         return f"{problem.snapshot.nodes[over[0]]} is overloaded"
-    return "tasks are where they may no longer be"
+    return BARRED
 
 
 def _cooling(snapshot: Snapshot, now_s: float) -> Reason | None:
@@ -202,7 +234,9 @@ def _moving_reason(steps: list[Step], present_value: float, must: str | None) ->
     )
 
 
-def _plan_of_moves(snapshot: Snapshot, strategy: str, steps: list[Step], reason: Reason) -> Plan:
+def _plan_of_moves(
+    snapshot: Snapshot, strategy: str, steps: list[Step], reason: Reason, proposal: Proposal
+) -> Plan:
     node = np.array(snapshot.placement)
     for step in steps:
         node[step.task] = step.target
@@ -214,11 +248,13 @@ def _plan_of_moves(snapshot: Snapshot, strategy: str, steps: list[Step], reason:
         )
         for step in steps
     )
-    return replace(_plan_for(snapshot, strategy, node), moves=moves, reasons=(reason,))
+    return replace(_plan_for(snapshot, strategy, node, proposal), moves=moves, reasons=(reason,))
 
 
-def _plan_for(snapshot: Snapshot, strategy: str, node: Ints) -> Plan:
-    process = processes_for(snapshot, node)
+def _plan_for(snapshot: Snapshot, strategy: str, node: Ints, proposal: Proposal) -> Plan:
+    # A part of the moves is another placement than the one proposed, with other processes.
+    whole = np.array_equal(node, proposal.node)
+    process = proposal.process if whole else processes_for(snapshot, node)
     return Plan(
         strategy=strategy,
         assignments=assignments_of(snapshot, node),
@@ -226,6 +262,42 @@ def _plan_for(snapshot: Snapshot, strategy: str, node: Ints) -> Plan:
         objective=objective(snapshot, node, process),
         prediction=predict(snapshot, node, process) if snapshot.loads is not None else None,
     )
+
+
+def _regroup(
+    snapshot: Snapshot, plan: Plan, weights: tuple[EdgeWeights, ...], *, now_s: float
+) -> Plan:
+    """The plan with new shares for the edges whose shares changed enough to be worth it."""
+    present = {(each.source, each.target): each.shares for each in snapshot.weights}
+    changed = tuple(
+        each
+        for each in weights
+        if _differs(each.shares, present.get((each.source, each.target), {}))
+    )
+    if not changed or why_not_move(snapshot, now_s) is not None:
+        return plan
+    edges = ", ".join(f"{each.source} → {each.target}" for each in changed)
+    reason = Reason(code=ReasonCode.REGROUPED, message=f"new shares for {edges}")
+    others = tuple(each for each in plan.reasons if each != NOTHING_TO_DO)
+    return replace(plan, weights=changed, reasons=(reason, *others))
+
+
+def _sleep(snapshot: Snapshot, plan: Plan, now_s: float) -> Plan:
+    """The plan with the nodes that nothing would need any more.
+
+    Before one sleeps its tasks have to move; what is not good enough to move by is not for this.
+    """
+    hindrance = why_not_move(snapshot, now_s)
+    if hindrance is not None:
+        return replace(plan, reasons=tuple(dict.fromkeys((*plan.reasons, hindrance))))
+    rest = decide_asleep(snapshot, now_s=now_s)
+    reasons = tuple(each for each in (*plan.reasons, *rest.reasons) if each.code is not NOTHING)
+    return replace(plan, asleep=rest.asleep, reasons=reasons or plan.reasons)
+
+
+def _differs(shares: Mapping[str, float], present: Mapping[str, float]) -> bool:
+    even = 1.0 / len(shares) if shares else 0.0
+    return any(abs(share - present.get(task, even)) > LEAST_SHIFT for task, share in shares.items())
 
 
 def _nothing(snapshot: Snapshot, strategy: str, reason: Reason) -> Plan:

@@ -7,7 +7,7 @@ all parts before they move any, so they end at other placements than the kernels
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # Its parts are loaded when they are first used, which takes a while.
 
 from thalweg_scheduling.kernels import coarsening
 from thalweg_scheduling.kernels.layout import Desk, Graph, Parts, Scene, Standing
@@ -66,8 +66,8 @@ def contract(graph: Graph, label: Ints, count: int) -> Graph:
         mine, theirs = label[rows[half]], label[graph.other[half]]
         apart = mine != theirs
         entries = (graph.weight[half][apart], (mine[apart], theirs[apart]))
-        halves.append(sp.csr_matrix(entries, shape=(count, count)))
-    both = sp.hstack(halves, format="csr")
+        halves.append(scipy.sparse.csr_matrix(entries, shape=(count, count)))
+    both = scipy.sparse.hstack(halves, format="csr")
     indptr = both.indptr.astype(np.int64)
     split = indptr[:-1] + np.diff(halves[0].indptr)
     other = both.indices.astype(np.int64) % max(count, 1)
@@ -129,20 +129,22 @@ def refine(scene: Scene, standing: Standing, desk: Desk, awake: Bools, passes: i
 class Halves(NamedTuple):
     """The graph as matrices: what parts send, what they get, and both."""
 
-    sent: sp.csr_matrix
-    got: sp.csr_matrix
-    both: sp.csr_matrix
+    sent: "scipy.sparse.csr_matrix"
+    got: "scipy.sparse.csr_matrix"
+    both: "scipy.sparse.csr_matrix"
 
 
 def _halves(graph: Graph) -> Halves:
     count = len(graph.split)
-    both = sp.csr_matrix((graph.weight, graph.other, graph.indptr), shape=(count, count))
+    both = scipy.sparse.csr_matrix((graph.weight, graph.other, graph.indptr), shape=(count, count))
     if np.array_equal(graph.split, graph.indptr[1:]):
-        return Halves(sent=both, got=sp.csr_matrix((count, count)), both=both)
+        return Halves(sent=both, got=scipy.sparse.csr_matrix((count, count)), both=both)
     rows = np.repeat(np.arange(count), np.diff(graph.indptr))
     sends = np.arange(len(rows)) < graph.split[rows]
     sent, got = (
-        sp.csr_matrix((graph.weight[half], (rows[half], graph.other[half])), shape=(count, count))
+        scipy.sparse.csr_matrix(
+            (graph.weight[half], (rows[half], graph.other[half])), shape=(count, count)
+        )
         for half in (sends, ~sends)
     )
     return Halves(sent=sent, got=got, both=both)
@@ -173,14 +175,16 @@ def _wishes(scene: Scene, standing: Standing, halves: Halves) -> tuple[Ints, Int
     return rows[chosen], targets[chosen].astype(np.int64)
 
 
-def _weighed(scene: Scene, standing: Standing, halves: Halves) -> tuple[sp.csr_matrix, Floats]:
+def _weighed(
+    scene: Scene, standing: Standing, halves: Halves
+) -> "tuple[scipy.sparse.csr_matrix, Floats]":
     """What each part exchanges with each site, and what it would cost in each group."""
     sites, count = scene.sites, len(standing.site)
     placed = np.flatnonzero(standing.site >= 0)
     there = standing.site[placed]
     ones = np.ones(len(placed))
-    where = sp.csr_matrix((ones, (placed, there)), shape=(count, len(sites.same)))
-    group = sp.csr_matrix(
+    where = scipy.sparse.csr_matrix((ones, (placed, there)), shape=(count, len(sites.same)))
+    group = scipy.sparse.csr_matrix(
         (ones, (placed, sites.group_of[there])), shape=(count, len(sites.between))
     )
     at = halves.both @ where

@@ -62,8 +62,7 @@ def ways_of(far: Distances) -> Ways:
 def seconds_between(far: Distances, source: Ints, target: Ints) -> Floats:
     """One-way seconds for each pair of nodes, tasks in processes of their own."""
     across = far.between[far.group_of[source], far.group_of[target]]
-    same = np.broadcast_to(far.same[source], across.shape)
-    seconds: Floats = np.where(source == target, same, across)
+    seconds: Floats = np.where(source == target, far.same[source], across)
     return seconds
 
 

@@ -4,7 +4,7 @@ ValueError
 └── SchedulingError
     ├── InvalidSnapshot     the facts contradict each other: the caller built them wrongly
     ├── InvalidParameters   a strategy's parameter is outside its declared range
-    └── StrategyUnavailable the name is known, but nothing implements it in this installation
+    └── StrategyUnavailable no strategy has that name
 
 That a topology does not fit is no error: it is a value, `Infeasible`.
 """

@@ -30,8 +30,12 @@ class ScalingLimits:
     """At most this factor up in one decision."""
     max_down_share: float = 1.0
     """At most this share of a vertex's tasks is taken away in one decision."""
-    backlog_seconds: float = 60.0
-    """Time in which a backlog should be worked off."""
+    backlog_seconds: float = 180.0
+    """Time in which a backlog should be worked off.
+
+    What is added for it stays for `scale_down_after_s`; the room over the target works most of it
+    off in about this time anyway.
+    """
     scale_down_after_s: float = 600.0
     cool_down_s: float = 60.0
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from thalweg_scheduling.model.arrays import Floats, frozen_floats
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lull:
@@ -23,6 +25,20 @@ class Raise:
     to_replicas: int
     capacity_per_s: float
     """What the vertex could process before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Surroundings:
+    """The network and the stream on one occasion; for strategies that wait until they change."""
+
+    nodes: tuple[str, ...]
+    seconds: Floats
+    """Shape (nodes, nodes): one-way seconds between nodes."""
+    tuples_per_s: float
+    """All that flows between tasks; NaN where that is unknown."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", frozen_floats(self.seconds))
 
 
 def _no_lulls() -> Mapping[str, Lull]:
@@ -52,3 +68,7 @@ class Memory:
     growth_per_s: Mapping[str, float] = field(default_factory=_no_numbers)
     lulls: Mapping[str, Lull] = field(default_factory=_no_lulls)
     raises: Mapping[str, Raise] = field(default_factory=_no_raises)
+    began_s: float | None = None
+    """When the first of these decisions was made; for strategies that let a topology settle."""
+    placed_by: Surroundings | None = None
+    """What tasks were last placed by."""

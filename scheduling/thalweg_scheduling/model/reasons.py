@@ -10,6 +10,7 @@ class ReasonCode(StrEnum):
     FIRST_PLACEMENT = "FirstPlacement"
     REPLACED = "Replaced"
     MOVED = "Moved"
+    ROLLED_BACK = "RolledBack"
     SCALED_UP = "ScaledUp"
     SCALED_DOWN = "ScaledDown"
     REGROUPED = "Regrouped"

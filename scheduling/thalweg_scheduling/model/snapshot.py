@@ -18,6 +18,7 @@ from thalweg_scheduling.model.graph import Edge, Task, Vertex, task_names, tasks
 from thalweg_scheduling.model.limits import Limits
 from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, TaskLoad
 from thalweg_scheduling.model.memory import Memory
+from thalweg_scheduling.model.plan import EdgeWeights
 
 UNPLACED = -1
 
@@ -52,6 +53,8 @@ class Snapshot:
     loads: TaskLoad | None = None
     latency: NodeLatency = field(default_factory=NodeLatency)
     limits: Limits = field(default_factory=Limits)
+    weights: tuple[EdgeWeights, ...] = ()
+    """The present shares of the edges that have weights; an edge that is not here shares evenly."""
     last_scaled_at_s: float | None = None
     last_moved_at_s: float | None = None
     memory: Memory | None = None

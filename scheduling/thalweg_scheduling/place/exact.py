@@ -37,7 +37,7 @@ class Verdict:
 
 def prove(problem: Problem, dense: Dense, known: float, steps: int) -> Verdict:
     """Look for a placement that is worth less than `known`; `steps` bounds the work."""
-    if problem.spread.binds or dense.ghost.any():
+    if steps == 0 or problem.spread.binds or dense.ghost.any():
         return Verdict(node=None, proven=False)
     kin = kin_of(problem, dense)
     search = _Search(kin, known, steps)

@@ -15,6 +15,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED
 from thalweg_scheduling.place.neighbours import Neighbours
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.room import Room
+from thalweg_scheduling.place.spread import torn_vertices
 
 LOOK_AGAIN = 1_000
 """With more moves than this, what each gains is looked at once and not after every other move."""
@@ -48,13 +49,19 @@ def best_prefix(
     return within[:length]
 
 
-def urgent_tasks(problem: Problem) -> Bools:
-    """Tasks on nodes that may not run them or have too little for them."""
-    present = problem.snapshot.placement
+def urgent_tasks(problem: Problem, target: Ints) -> Bools:
+    """Tasks on nodes that may not run them or have too little for them.
+
+    And those of vertices that break their bounds on domains, which `target` would keep.
+    """
+    snapshot, present = problem.snapshot, problem.snapshot.placement
     placed = np.flatnonzero(present != UNPLACED)
     urgent = np.zeros(len(present), dtype=np.bool_)
-    urgent[placed] = ~problem.snapshot.eligible[placed, present[placed]]
+    urgent[placed] = ~snapshot.eligible[placed, present[placed]]
     urgent[placed] |= overloaded(problem.needs, present)[present[placed]]
+    if problem.spread.binds:
+        mended = torn_vertices(snapshot, present) & ~torn_vertices(snapshot, target)
+        urgent[placed] |= mended[snapshot.vertex_of[placed]]
     return urgent
 
 

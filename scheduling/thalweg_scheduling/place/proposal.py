@@ -27,7 +27,7 @@ class Proposal:
         object.__setattr__(self, "process", frozen_ints(self.process))
 
 
-class Strategy(Protocol):
+class Placer(Protocol):
     """Places the movable tasks; the others stay where the snapshot says they are."""
 
     def __call__(

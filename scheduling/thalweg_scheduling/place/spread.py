@@ -56,6 +56,14 @@ def breaks_spread(snapshot: Snapshot, node: Ints, movable: Bools) -> bool:
     return bool(np.any(np.count_nonzero(counts, axis=1) + homeless < reachable))
 
 
+def torn_vertices(snapshot: Snapshot, node: Ints) -> Bools:
+    """Shape (vertices,): whose tasks are in too few domains, or too many of them in one."""
+    spread, counts = spread_of(snapshot), tasks_by_domain(snapshot, node)
+    crowded = np.any(counts > spread.most[:, None], axis=1)
+    torn: Bools = crowded | (np.count_nonzero(counts, axis=1) < spread.least)
+    return torn
+
+
 def allowed_moves(spread: Spread, counts: Ints) -> Bools:
     """Shape (vertices, domains, domains): whether a task may go from one domain to another."""
     vertices, domains = counts.shape

@@ -1,6 +1,6 @@
 """One scaling decision: is the evidence good, what do the rates ask for, what may be done now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from thalweg_scheduling.model.matrices import DependencyMatrix, TaskLoad
 from thalweg_scheduling.model.memory import Lull, Memory, Raise
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
-from thalweg_scheduling.scale.ds2 import TOLERANCE, Need, rates_through, tasks_needed
+from thalweg_scheduling.scale.ds2 import TOLERANCE, Need, Rates, rates_through, tasks_needed
 from thalweg_scheduling.scale.flow import Stream, VertexFlow, observe_streams, observe_vertices
 from thalweg_scheduling.scale.scaling import Scaling
 from thalweg_scheduling.scale.steadying import (
@@ -27,6 +27,9 @@ from thalweg_scheduling.scale.steadying import (
 
 # Two looks at a queue further apart than this say nothing about now.
 GROWTH_HORIZON_S = 120.0
+
+Needing = Callable[[Snapshot, VertexFlow, Rates], Need]
+"""From what flows to how many tasks that takes: DS2's answer, or a paper's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,13 @@ class _Evidence:
     now_s: float
 
 
-def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None = None) -> Scaling:
+def decide_replicas(
+    snapshot: Snapshot,
+    *,
+    now_s: float,
+    memory: Memory | None = None,
+    needing: Needing = tasks_needed,
+) -> Scaling:
     """Say which vertices need more tasks and which may do with fewer.
 
     `memory` is what the last decision returned; the snapshot's own if absent. Without any, a vertex
@@ -59,9 +68,10 @@ def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None =
     if loads is None or refusal is not None:
         return Scaling(reasons=(refusal,) if refusal else (), memory=memory)
     flow = observe_vertices(snapshot, loads)
-    streams = observe_streams(snapshot, _trusted_traffic(snapshot, now_s), flow.processed_per_s)
+    traffic = _trusted_traffic(snapshot, now_s)
+    streams = observe_streams(snapshot, traffic, flow.processed_per_s)
     growth = _growth(snapshot, loads, flow, memory)
-    need = tasks_needed(snapshot, flow, rates_through(snapshot, flow, streams, growth))
+    need = needing(snapshot, flow, rates_through(snapshot, flow, streams, growth))
     wanted = _wanted(snapshot, need)
     lulls = next_lulls(snapshot, wanted, memory.lulls, now_s) if memory else None
     evidence = _Evidence(
@@ -70,7 +80,8 @@ def decide_replicas(snapshot: Snapshot, *, now_s: float, memory: Memory | None =
         need=need,
         lulls=lulls,
         raises=memory.raises if memory else MappingProxyType({}),
-        doubt=_doubt(snapshot, loads, flow, _inflow_growth(flow, streams, growth)),
+        doubt=_unmeasured(snapshot, loads, traffic)
+        or _struggle(snapshot, flow, _inflow_growth(flow, streams, growth)),
         now_s=now_s,
     )
     cooling = cooling_down(snapshot, now_s)
@@ -130,12 +141,31 @@ def _inflow_growth(flow: VertexFlow, streams: tuple[Stream, ...], growth: Floats
     return np.where(np.isfinite(growth), growth, inflow - flow.processed_per_s)
 
 
-def _doubt(snapshot: Snapshot, loads: TaskLoad, flow: VertexFlow, growth: Floats) -> Reason | None:
+def _unmeasured(
+    snapshot: Snapshot, loads: TaskLoad, traffic: DependencyMatrix | None
+) -> Reason | None:
+    """What is not known well enough to take a task away."""
     observed = loads.observed
     if observed is None or not observed.is_whole(snapshot.limits.trust.least_coverage):
         return Reason(
             code=ReasonCode.METRICS_PARTIAL, message="too few tasks were measured to take any away"
         )
+    if snapshot.edges and not _is_known(traffic):
+        return Reason(
+            code=ReasonCode.METRICS_PARTIAL,
+            message="the traffic between tasks is not known: nothing is taken away",
+        )
+    return None
+
+
+def _is_known(traffic: DependencyMatrix | None) -> bool:
+    if traffic is None:
+        return False
+    per_s = traffic.tuples_per_s
+    return bool(np.all(np.isfinite(per_s) & (per_s >= 0)))
+
+
+def _struggle(snapshot: Snapshot, flow: VertexFlow, growth: Floats) -> Reason | None:
     struggling = is_struggling(
         flow.processed_per_s, growth, flow.queue_tuples, flow.backpressured_share
     )

@@ -47,7 +47,8 @@ class Rates:
     undivided_per_s: Floats
     """What one task gets besides, however many there are."""
     derived: Bools
-    """Whether the rates follow from the sources; otherwise they are only what was seen."""
+    """Whether the rates follow from sources whose tasks were all seen; otherwise they are only what
+    was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ def rates_through(
     backlog = np.nan_to_num(flow.queue_tuples) / snapshot.limits.scaling.backlog_seconds
     offered = _offered(snapshot, flow, growth_per_s)
     steady, peak, undivided, copies = (np.zeros(vertices) for _ in range(4))
-    derived = np.ones(vertices, dtype=np.bool_)
+    derived = np.array(flow.whole)
     incoming: list[list[Stream]] = [[] for _ in range(vertices)]
     for stream in streams:
         incoming[stream.target].append(stream)

@@ -1,19 +1,26 @@
 """The strategies that a StreamTopology can name, by the word in its spec."""
 
 from thalweg_scheduling.model.errors import StrategyUnavailable
-from thalweg_scheduling.place.proposal import Strategy
 from thalweg_scheduling.strategies.auto import place_auto
 from thalweg_scheduling.strategies.even import place_evenly
+from thalweg_scheduling.strategies.hd_stream import HD_STREAM
+from thalweg_scheduling.strategies.md_stream import MD_STREAM
+from thalweg_scheduling.strategies.ns_stream import NS_STREAM
+from thalweg_scheduling.strategies.ra_stream import RA_STREAM
 from thalweg_scheduling.strategies.resource_aware import place_resource_aware
+from thalweg_scheduling.strategies.sgp_stream import SGP_STREAM
+from thalweg_scheduling.strategies.strategy import Strategy
 
 STRATEGIES: dict[str, Strategy] = {
-    "Auto": place_auto,
-    "Even": place_evenly,
-    "ResourceAware": place_resource_aware,
+    "Auto": Strategy(place=place_auto),
+    "Even": Strategy(place=place_evenly),
+    "HdStream": HD_STREAM,
+    "MdStream": MD_STREAM,
+    "NsStream": NS_STREAM,
+    "RaStream": RA_STREAM,
+    "ResourceAware": Strategy(place=place_resource_aware),
+    "SgpStream": SGP_STREAM,
 }
-
-PAPERS = ("MdStream", "HdStream", "NsStream", "SgpStream", "RaStream")
-"""Words that the API accepts and that this version does not implement."""
 
 
 def strategy_named(name: str) -> Strategy:
@@ -21,9 +28,4 @@ def strategy_named(name: str) -> Strategy:
     if name in STRATEGIES:
         return STRATEGIES[name]
     known = ", ".join(sorted(STRATEGIES))
-    if name in PAPERS:
-        raise StrategyUnavailable(
-            f"strategy {name} is not part of this version; choose one of {known} "
-            "(Auto places by the same measurements)"
-        )
     raise StrategyUnavailable(f"there is no strategy {name}; choose one of {known}")

@@ -43,10 +43,30 @@ def test_the_urgent_go_first() -> None:
     barred = np.array(snapshot.eligible)
     barred[1, 1] = False
     problem = whole(replace(snapshot, eligible=barred))
-    urgent = urgent_tasks(problem)
+    urgent = urgent_tasks(problem, np.array([2, 3]))
     assert urgent.tolist() == [False, True]
     steps = steps_towards(problem, np.array([2, 3]), urgent)
     assert steps[0].task == 1
+
+
+def test_tasks_of_a_vertex_in_too_few_domains_are_urgent_where_that_can_be_mended() -> None:
+    snapshot = make_snapshot(
+        {"a": 2, "b": 2}, cluster=Cluster(nodes=4, domains=2), placement=[0, 0, 0, 3]
+    )
+    limits = Limits(placement=PlacementLimits(min_domains=2))
+    problem = whole(replace(snapshot, limits=limits))
+    near, far = (
+        int(np.flatnonzero(snapshot.domain_of == domain)[-1])
+        for domain in (snapshot.domain_of[0], 1 - snapshot.domain_of[0])
+    )
+    mended = np.array([0, far, 0, 3])
+    assert urgent_tasks(problem, mended).tolist() == [True, True, False, False]
+    assert not urgent_tasks(problem, np.array([0, near, 0, 3])).any()
+    steps = steps_towards(problem, mended, urgent_tasks(problem, mended))
+    taken = best_prefix(
+        steps, urgent_tasks(problem, mended), present_value=float("-inf"), most=None
+    )
+    assert [step.task for step in taken] == [1], "whatever it does to J"
 
 
 @settings(
@@ -58,7 +78,7 @@ def test_each_step_says_what_it_leads_to(snapshot: Snapshot) -> None:
     target = place_evenly(snapshot, movable=problem.movable, rng=np.random.default_rng(0)).node
     node = np.array(snapshot.placement)
     scale = abs(problem.score(node)[1]) + 1.0
-    for step in steps_towards(problem, target, urgent_tasks(problem)):
+    for step in steps_towards(problem, target, urgent_tasks(problem, target)):
         assert node[step.task] == step.source
         node[step.task] = step.target
         assert abs(problem.score(node)[1] - step.value) < 1e-9 * scale

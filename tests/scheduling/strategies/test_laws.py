@@ -6,26 +6,28 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from thalweg_generators import NOW_S, applied, make_snapshot, snapshots
+from thalweg_generators import NOW_S, OBSERVED, Cluster, applied, make_snapshot, snapshots
 from thalweg_scheduling.decide import decide
 from thalweg_scheduling.measure.needs import needs, overloaded
 from thalweg_scheduling.model.arrays import Bools, Ints
-from thalweg_scheduling.model.matrices import Observed
+from thalweg_scheduling.model.limits import Permits
+from thalweg_scheduling.model.matrices import LOAD_FIELDS, Observed, TaskLoad
 from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.reasons import ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.baselines import BASELINES
 from thalweg_scheduling.place.problem import problem_of
-from thalweg_scheduling.place.proposal import Strategy
+from thalweg_scheduling.place.proposal import Placer
 from thalweg_scheduling.place.room import Room
 from thalweg_scheduling.place.spread import breaks_spread
 from thalweg_scheduling.strategies import STRATEGIES
 from thalweg_scheduling.strategies.auto import portfolio
 
 every_strategy = pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+PLACERS = {name: strategy.place for name, strategy in STRATEGIES.items()} | BASELINES
 every_placer = pytest.mark.parametrize(
     "place",
-    [pytest.param(place, id=name) for name, place in (STRATEGIES | BASELINES).items()],
+    [pytest.param(place, id=name) for name, place in PLACERS.items()],
 )
 quickly = settings(
     max_examples=15,
@@ -55,7 +57,7 @@ def nodes_of(snapshot: Snapshot, plan: Plan) -> Ints:
 @quickly
 @given(snapshot=snapshots())
 def test_every_task_is_placed_once_where_it_may_be_and_fits(
-    place: Strategy, snapshot: Snapshot
+    place: Placer, snapshot: Snapshot
 ) -> None:
     movable = everyone(snapshot)
     proposal = place(snapshot, movable=movable, rng=rng())
@@ -71,7 +73,7 @@ def test_every_task_is_placed_once_where_it_may_be_and_fits(
 @every_placer
 @quickly
 @given(snapshot=snapshots(placed=False))
-def test_tasks_that_may_not_move_stay(place: Strategy, snapshot: Snapshot) -> None:
+def test_tasks_that_may_not_move_stay(place: Placer, snapshot: Snapshot) -> None:
     movable = snapshot.placement == UNPLACED
     proposal = place(snapshot, movable=movable, rng=rng())
     assert np.array_equal(place(snapshot, movable=movable, rng=rng()).node, proposal.node)
@@ -93,7 +95,7 @@ def test_newcomers_overload_nothing_that_was_not_overloaded(
 @quickly
 @given(snapshot=snapshots())
 def test_processes_never_span_nodes(strategy: str, snapshot: Snapshot) -> None:
-    proposal = STRATEGIES[strategy](snapshot, movable=everyone(snapshot), rng=rng())
+    proposal = STRATEGIES[strategy].place(snapshot, movable=everyone(snapshot), rng=rng())
     for process in np.unique(proposal.process):
         assert len(np.unique(proposal.node[proposal.process == process])) == 1
 
@@ -158,21 +160,30 @@ def test_a_second_decide_is_nothing(strategy: str, snapshot: Snapshot) -> None:
         assert decided(replace(later, last_moved_at_s=None), strategy).changes_nothing
 
 
+OLD = Observed(at_s=NOW_S - 1e4, window_s=300, samples=20, coverage=1.0)
+PART = Observed(at_s=NOW_S, window_s=300, samples=20, coverage=0.5)
+NO_FIGURES = (np.nan, -1.0, np.inf)
+
+
+def _unknown_rates(snapshot: Snapshot) -> list[Snapshot]:
+    """Each way of not knowing the traffic, one at a time."""
+    traffic = snapshot.traffic
+    assert traffic is not None
+    found = [replace(traffic, observed=observed) for observed in (None, OLD, PART)]
+    for bad in NO_FIGURES if len(traffic.targets) else ():
+        per_s = np.array(traffic.tuples_per_s)
+        per_s[0] = bad
+        found.append(replace(traffic, tuples_per_s=per_s))
+    return [replace(snapshot, traffic=each) for each in (None, *found)]
+
+
 def _unknowns(snapshot: Snapshot) -> list[Snapshot]:
     """Each way of not knowing, one at a time."""
-    traffic, latency, nodes = snapshot.traffic, snapshot.latency, len(snapshot.nodes)
-    assert traffic is not None
-    old = Observed(at_s=NOW_S - 1e4, window_s=300, samples=20, coverage=1.0)
-    part = Observed(at_s=NOW_S, window_s=300, samples=20, coverage=0.5)
-    found = [replace(snapshot, traffic=None)]
-    for observed in (None, old, part):
-        found.append(replace(snapshot, traffic=replace(traffic, observed=observed)))
+    latency, nodes = snapshot.latency, len(snapshot.nodes)
+    found = _unknown_rates(snapshot)
+    for observed in (None, OLD, PART):
         found.append(replace(snapshot, latency=replace(latency, observed=observed)))
-    for bad in (np.nan, -1.0, np.inf):
-        if len(traffic.targets):
-            per_s = np.array(traffic.tuples_per_s)
-            per_s[0] = bad
-            found.append(replace(snapshot, traffic=replace(traffic, tuples_per_s=per_s)))
+    for bad in NO_FIGURES:
         if nodes > 1:
             pairs = np.full((nodes, nodes), 0.001)
             pairs[0, 1] = bad
@@ -205,11 +216,61 @@ def test_the_unknown_permits_a_first_placement(strategy: str) -> None:
         assert not plan.missing
 
 
+def _idle(permits: Permits) -> Snapshot:
+    """Ten tasks on four nodes, measured and hardly busy: most of it could go."""
+    spread = make_snapshot(placement=[0, 1, 2, 3, 0, 1, 2, 3, 0, 1])
+    tasks = len(spread.tasks)
+    figures = {name: np.full(tasks, 0.01) for name in LOAD_FIELDS}
+    figures |= {name: np.zeros(tasks) for name in ("backpressured_share", "wait_s", "queue_tuples")}
+    figures |= {"processed_per_s": np.full(tasks, 50.0), "true_rate_per_s": np.full(tasks, 5000.0)}
+    loads = TaskLoad(**figures, observed=OBSERVED)
+    return replace(spread, loads=loads, limits=replace(spread.limits, permits=permits))
+
+
+def _unknown_loads(snapshot: Snapshot, figure: str) -> list[Snapshot]:
+    """Each way of not knowing what tasks do, one at a time; `figure` of one task, or all."""
+    loads = snapshot.loads
+    assert loads is not None
+    nothing = TaskLoad.unknown(len(snapshot.tasks))
+    found = [None, nothing, replace(nothing, observed=OBSERVED)]
+    found += [replace(loads, observed=observed) for observed in (None, OLD, PART)]
+    for bad in NO_FIGURES:
+        figures = np.array(getattr(loads, figure))
+        figures[0] = bad
+        found.append(replace(loads, observed=OBSERVED, **{figure: figures}))
+    return [replace(snapshot, loads=each) for each in found]
+
+
+def _fewer(snapshot: Snapshot, plan: Plan) -> set[str]:
+    return {
+        vertex.name
+        for vertex in snapshot.vertices
+        if plan.replicas.get(vertex.name, vertex.replicas) < vertex.replicas
+    }
+
+
+@every_strategy
+def test_the_unknown_never_takes_tasks_away(strategy: str) -> None:
+    known = _idle(Permits(scale=True))
+    # A paper may wait before its first change; ours would take tasks away at once.
+    assert _fewer(known, decided(known, "Auto"))
+    for unknown in _unknown_loads(known, "processed_per_s") + _unknown_rates(known):
+        assert not _fewer(unknown, decided(unknown, strategy))
+
+
+@every_strategy
+def test_the_unknown_puts_nobody_to_sleep(strategy: str) -> None:
+    known = _idle(Permits(sleep=True))
+    assert decided(known, strategy).asleep
+    for unknown in _unknown_loads(known, "cpu_cores") + _unknowns(known):
+        assert not decided(unknown, strategy).asleep
+
+
 @quickly
 @given(snapshot=snapshots())
 def test_auto_is_at_least_as_good_as_all_that_it_compares(snapshot: Snapshot) -> None:
     problem = problem_of(snapshot, everyone(snapshot))
-    proposal = STRATEGIES["Auto"](snapshot, movable=problem.movable, rng=rng())
+    proposal = STRATEGIES["Auto"].place(snapshot, movable=problem.movable, rng=rng())
     homeless, value = problem.score(proposal.node)
     for candidate in portfolio(problem, rng()):
         assert (homeless, value) <= (candidate.homeless, candidate.value)
@@ -231,6 +292,8 @@ def test_auto_is_at_least_as_good_as_all_that_it_compares(snapshot: Snapshot) ->
             make_snapshot({"a": 1, "b": 1, "c": 1, "d": 1}, [("a", "b"), ("c", "d")]),
             id="disconnected",
         ),
+        pytest.param(make_snapshot(cluster=Cluster(nodes=1, domains=1, cpu=8.0)), id="one node"),
+        pytest.param(make_snapshot(cluster=Cluster(nodes=4, domains=1)), id="one domain"),
     ],
 )
 def test_odd_topologies_are_placed(strategy: str, snapshot: Snapshot) -> None:

@@ -1,0 +1,1 @@
+"""Dividing the tasks of a topology into blocks that talk little with each other."""
