@@ -75,12 +75,20 @@ class Crowd:
         used = np.append(self.on_nodes(load), np.nan)[self.node]
         servers, speed = np.maximum(1.0, cores), np.minimum(1.0, cores)
         beside = (used - load) / speed
-        roomy = np.append(self.runners <= self.cores, False)[self.node]
+        roomy = np.append(self.runners <= self.cores - self.idle_cores, False)[self.node]
         by_node = np.where(roomy, 1.0, slowdown(servers, np.maximum(0.0, beside)) / speed)
         inside = self.in_processes(load)[self.process] - load
         by_process = slowdown(self.process_cores[self.process], np.maximum(0.0, inside))
         narrower: Floats = np.maximum(by_node, by_process)
         return narrower
+
+    def worst_slowdown(self) -> Floats:
+        """Shape (tasks,): the same beside others that never rest; cores are shared evenly."""
+        tasks = np.bincount(self.process, minlength=len(self.process_cores))
+        by_node = self.runners / np.maximum(0.0, self.cores - self.idle_cores)
+        by_process = tasks / self.process_cores
+        worst: Floats = np.maximum(np.append(by_node, np.nan)[self.node], by_process[self.process])
+        return np.maximum(1.0, worst)
 
 
 def cores_of(snapshot: Snapshot) -> Floats:

@@ -1,7 +1,7 @@
 """The queueing theory that the simulator stands on; everything works on arrays."""
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, psi
+import scipy  # Its parts are loaded when they are first used, which takes a while.
 
 from thalweg_scheduling.model.arrays import Floats
 
@@ -24,9 +24,9 @@ def erlang_c(servers: Floats, load: Floats) -> Floats:
     """
     safe = np.clip(load, 1e-300, np.maximum(servers * (1 - 1e-15), 1e-300))
     with np.errstate(under="ignore"):
-        blocked = np.exp(servers * np.log(safe) - safe - gammaln(servers + 1)) / gammaincc(
-            servers + 1, safe
-        )
+        blocked = np.exp(
+            servers * np.log(safe) - safe - scipy.special.gammaln(servers + 1)
+        ) / scipy.special.gammaincc(servers + 1, safe)
     waits = blocked / (1 - safe / servers * (1 - blocked))
     chance = np.where(load <= 0, 0.0, np.where(load >= servers, 1.0, waits))
     return np.where(np.isfinite(load + servers), chance, np.nan)
@@ -61,5 +61,5 @@ def harmonic(count: Floats) -> Floats:
     >>> round(float(harmonic(np.array(3.0))), 6)
     1.833333
     """
-    number: Floats = psi(np.asarray(count) + 1) + np.euler_gamma
+    number: Floats = scipy.special.psi(np.asarray(count) + 1) + np.euler_gamma
     return number
