@@ -1,4 +1,4 @@
-"""`python -m thalweg_spark condense`: one run, one line of JSON, an exit code."""
+"""`python -m thalweg_spark condense`: one run, one line of JSON, an exit code; `serve`: many."""
 
 import argparse
 import dataclasses
@@ -8,16 +8,20 @@ import time
 from pathlib import Path
 
 from thalweg_spark.condense.expectation import Expectation, parse_expectation
-from thalweg_spark.engine import Report, Windows, condense_once
+from thalweg_spark.engine import NumpyEngine, Report, Request, Windows, condense_once
 from thalweg_spark.errors import CondenseError, InvalidInput
 from thalweg_spark.pull.presets import load_preset
-from thalweg_spark.pull.prometheus import Prometheus, Source
+from thalweg_spark.pull.prometheus import Source
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; 0 when the matrices are published, 2 for wrong input, 4 and 5 for what may pass."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "serve":
+            from thalweg_spark.resident import serve
+
+            return serve(options.spark_master, memory=options.memory, scratch=options.scratch)
         report = _condense(options)
     except CondenseError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -27,22 +31,47 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _condense(options: argparse.Namespace) -> Report:
-    if options.engine != "numpy":
-        raise InvalidInput("the engine spark is not there yet; use --engine numpy")
     source = Source(
         url=options.source,
         token_file=options.token_file,
         ca_file=options.ca_file,
+        certificate_file=options.certificate_file,
+        basic_file=options.basic_file,
+        headers=_headers(options.header),
         timeout_s=options.timeout_s,
     )
-    return condense_once(
-        Prometheus(source),
-        load_preset(options.preset),
-        _expectation(options.expect),
-        options.store,
+    request = Request(
+        source=source,
+        preset=load_preset(options.preset),
+        expectation=_expectation(options.expect),
+        store=options.store,
         at_s=time.time() if options.at is None else options.at,
+        keep_runs=options.keep_runs,
         windows=Windows(scaling_s=options.window_s, placement_s=options.placement_window_s),
     )
+    if options.engine == "numpy":
+        return condense_once(NumpyEngine(), request)
+    return _with_spark(request, options.spark_master)
+
+
+def _with_spark(request: Request, master: str) -> Report:
+    # Importing pyspark takes longer than the whole numpy run.
+    from thalweg_spark.job import SparkEngine
+    from thalweg_spark.session import spark_session
+
+    with spark_session(master) as session:
+        return condense_once(SparkEngine(session), request)
+
+
+def _headers(given: list[str]) -> dict[str, str]:
+    """Headers from `Name: value` each."""
+    headers = {}
+    for text in given:
+        name, colon, value = text.partition(":")
+        if not (name.strip() and colon):
+            raise InvalidInput(f"a header is written 'Name: value'; got {text!r}")
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def _expectation(file: Path | None) -> Expectation | None:
@@ -56,21 +85,31 @@ def _expectation(file: Path | None) -> Expectation | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m thalweg_spark")
-    condense = parser.add_subparsers(dest="command", required=True).add_parser(
-        "condense", help="read Prometheus once and publish the matrices"
-    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    serve = commands.add_parser("serve", help="keep Spark and condense when told; see resident.py")
+    serve.add_argument("--spark-master", default="local[*]")
+    serve.add_argument("--memory", default="1g", help="heap of Spark's driver")
+    serve.add_argument("--scratch", required=True, type=Path, help="folder for Spark's own files")
+    condense = commands.add_parser("condense", help="read Prometheus once and publish the matrices")
     add = condense.add_argument
     add("--source", required=True, help="base address of Prometheus, such as http://host:9090")
-    add("--store", required=True, type=Path, help="folder of the matrix store")
+    add("--store", required=True, help="matrix store: a folder, or hdfs://…, s3://…, gs://…")
+    add(
+        "--keep-runs", type=int, default=20, help="runs that the store keeps (default: %(default)s)"
+    )
     add("--preset", default="thalweg", help="which series mean what (default: %(default)s)")
     add("--expect", type=Path, help="JSON file with what ought to be measured")
-    add("--engine", choices=("numpy", "spark"), default="numpy")
+    add("--engine", choices=("spark", "numpy"), default="spark", help="numpy needs no Java")
     add("--window-s", type=float, default=30.0, help="window of loads (default: %(default)s)")
     add("--placement-window-s", type=float, default=300.0, help="window of traffic and latency")
     add("--at", type=float, help="end of the windows in epoch seconds (default: now)")
     add("--timeout-s", type=float, default=20.0, help="longest wait for one answer")
     add("--token-file", type=Path, help="file with a bearer token")
+    add("--basic-file", type=Path, help="file with user:password")
     add("--ca-file", type=Path, help="certificates to trust")
+    add("--certificate-file", type=Path, help="client certificate with its key")
+    add("--header", action="append", default=[], help="such as 'X-Scope-OrgID: tenant'")
+    add("--spark-master", default="local[*]", help="local[*], spark://, k8s:// or sc://")
     return parser
 
 

@@ -1,22 +1,30 @@
-"""One run: pull, condense, publish. The numpy engine; Spark's gives the same tables."""
+"""One run: pull, condense, publish. Two engines give the same tables."""
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from thalweg_spark.condense import tables
+from thalweg_spark.condense import completing, places, tables
 from thalweg_spark.condense.coverage import coverage
 from thalweg_spark.condense.expectation import Expectation
+from thalweg_spark.condense.figures import WELCOME, Figure, figures
+from thalweg_spark.condense.places import Seen
+from thalweg_spark.condense.presence import presences
 from thalweg_spark.condense.series import Series
+from thalweg_spark.condense.traffic import node_traffic
 from thalweg_spark.publish.store import publish
 from thalweg_spark.pull.presets import Preset
-from thalweg_spark.pull.prometheus import Prometheus
+from thalweg_spark.pull.prometheus import Prometheus, Source
 
-_SLOW_FACTS = ("tuples", "bytes", "rtt")
-"""What placement is decided by: over the longer window."""
+_SLOW_FACTS = frozenset(
+    {"tuples", "bytes", "rtt", "rtt_sum", "rtt_count", "sent", "task_info", *WELCOME}
+)
+"""What placement is decided by, and what is scraped seldom: over the longer window."""
+
+Tables = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +37,49 @@ class Windows:
     def of(self, fact: str) -> float:
         """The window of one fact."""
         return self.placement_s if fact in _SLOW_FACTS else self.scaling_s
+
+    @property
+    def by_matrix(self) -> dict[str, float]:
+        """The window of each matrix whose coverage is counted."""
+        return {
+            "dependency": self.placement_s,
+            "node_latency": self.placement_s,
+            "task_load": self.scaling_s,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One run: what to read, by what, and where the matrices go."""
+
+    source: Source
+    preset: Preset
+    expectation: Expectation | None
+    store: str | Path
+    """A folder, or the address of a folder on any file system that pyarrow knows."""
+    at_s: float
+    windows: Windows
+    keep_runs: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an engine made of the samples."""
+
+    tables: Tables
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+
+class Engine(Protocol):
+    """Whatever turns samples into tables."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the store's pointer."""
+
+    def find(self, request: Request) -> Found:
+        """Pull and condense."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,65 +94,98 @@ class Report:
     coverage: Mapping[str, float] = field(default_factory=dict)
 
 
-def condense_once(
-    source: Prometheus,
-    preset: Preset,
-    expectation: Expectation | None,
-    store: Path,
-    *,
-    at_s: float,
-    windows: Windows,
-) -> Report:
-    """Pull everything that the preset names, condense it, publish it."""
-    begun = time.perf_counter()
-    pulled = {
-        fact: source.samples(query, window_s=windows.of(fact), at_s=at_s)
-        for fact, query in preset.queries.items()
-    }
-    pulled_at = time.perf_counter()
-    found = condense(pulled, preset, expectation, at_s=at_s, windows=windows)
+def condense_once(engine: Engine, request: Request) -> Report:
+    """Let the engine pull and condense all that the preset names, and publish it."""
+    found = engine.find(request)
     condensed_at = time.perf_counter()
-    newest = [row["observed_at_s"] for row in found["coverage"]]
+    newest = [row["observed_at_s"] for row in found.tables["coverage"]]
     observed_at_s = max((at for at in newest if math.isfinite(at)), default=0.0)
-    run = publish(store, found, engine="numpy", observed_at_s=observed_at_s)
+    run = publish(
+        request.store,
+        found.tables,
+        engine=engine.name,
+        observed_at_s=observed_at_s,
+        at_s=request.at_s,
+        keep=request.keep_runs,
+    )
     return Report(
         run=run,
-        rows={name: len(rows) for name, rows in found.items()},
-        seconds={
-            "pull": pulled_at - begun,
-            "condense": condensed_at - pulled_at,
-            "publish": time.perf_counter() - condensed_at,
-        },
-        warnings=source.warnings,
+        rows={name: len(rows) for name, rows in found.tables.items()},
+        seconds={**found.seconds, "publish": time.perf_counter() - condensed_at},
+        warnings=found.warnings,
+        engine=engine.name,
         coverage={
             "/".join(filter(None, (row["matrix"], row["namespace"], row["topology"]))): row[
                 "coverage"
             ]
-            for row in found["coverage"]
+            for row in found.tables["coverage"]
         },
     )
 
 
+class NumpyEngine:
+    """Condenses in this process; the reference, and the stand-in while Spark is down."""
+
+    name = "numpy"
+
+    def find(self, request: Request) -> Found:
+        """Pull everything that the preset names, one query after the other."""
+        begun = time.perf_counter()
+        source = Prometheus(request.source)
+        pulled = {
+            fact: [request.preset.read(fact, one) for one in self._samples(source, fact, request)]
+            for fact in request.preset.queries
+        }
+        pulled_at = time.perf_counter()
+        found = condense(
+            pulled,
+            request.expectation,
+            at_s=request.at_s,
+            windows=request.windows,
+        )
+        seconds = {"pull": pulled_at - begun, "condense": time.perf_counter() - pulled_at}
+        return Found(tables=found, warnings=source.warnings, seconds=seconds)
+
+    def _samples(self, source: Prometheus, fact: str, request: Request) -> list[Series]:
+        query, window_s = request.preset.queries[fact], request.windows.of(fact)
+        if fact in WELCOME:
+            return source.samples_if_any(query, window_s=window_s, at_s=request.at_s)
+        return source.samples(query, window_s=window_s, at_s=request.at_s)
+
+
 def condense(
     pulled: Mapping[str, list[Series]],
-    preset: Preset,
     expectation: Expectation | None,
     *,
     at_s: float,
     windows: Windows,
-) -> dict[str, list[dict[str, Any]]]:
+) -> Tables:
     """All tables from all series; pure."""
-    grouper = tables.Grouper(preset=preset)
-    windows_s = {
-        "dependency": windows.placement_s,
-        "node_latency": windows.placement_s,
-        "task_load": windows.scaling_s,
+    known, there = figures(pulled), places.seen(pulled)
+    nodes = places.pod_nodes(there, known, expectation)
+    rows: Tables = {
+        "dependency": tables.dependency(pulled, recent_since_s=at_s - windows.scaling_s),
+        "task_load": tables.task_load(pulled),
+        "node_latency": tables.node_latency(pulled),
+        "node_traffic": node_traffic(pulled, places.stays(there, nodes), nodes),
+        "tuple_latency": tables.tuple_latency(pulled),
+        "coverage": coverage(
+            presences(pulled, at_s=at_s), expectation, windows_s=windows.by_matrix, at_s=at_s
+        ),
     }
+    return completed(rows, known, there, expectation)
+
+
+def completed(
+    rows: Tables, known: Sequence[Figure], there: Sequence[Seen], expectation: Expectation | None
+) -> Tables:
+    """The tables of either engine with what others than Thalweg's own series say."""
+    others = completing.by_fact(known)
+    loads = completing.completed_loads(rows["task_load"], others, there)
     return {
-        "dependency": tables.dependency(pulled, grouper, recent_since_s=at_s - windows.scaling_s),
-        "task_load": tables.task_load(pulled, grouper),
-        "node_latency": tables.node_latency(pulled, grouper),
-        "node_capacity": [],
-        "tuple_latency": tables.tuple_latency(pulled, grouper),
-        "coverage": coverage(pulled, grouper, expectation, windows_s=windows_s, at_s=at_s),
+        **rows,
+        "task_load": loads,
+        "dependency": completing.estimated_traffic(rows["dependency"], others, loads, expectation),
+        "node_latency": completing.completed_latency(rows["node_latency"], others),
+        "node_capacity": completing.node_capacity(others),
     }

@@ -2,6 +2,7 @@
 
 CondenseError
 ├── InvalidInput        a preset, an expectation or an option is wrong: exit code 2
+├── SparkUnavailable    there is no Java, or Spark has died: exit code 3
 ├── SourceUnavailable   Prometheus does not answer, or not with what was asked: exit code 4
 └── StoreUnwritable     the matrices cannot be written: exit code 5
 """
@@ -17,6 +18,12 @@ class InvalidInput(CondenseError):
     """What the caller gave is wrong."""
 
     exit_code = 2
+
+
+class SparkUnavailable(CondenseError):
+    """Spark cannot be had; the engine numpy can."""
+
+    exit_code = 3
 
 
 class SourceUnavailable(CondenseError):

@@ -3,7 +3,7 @@
 The operator reads these; change them only together with SCHEMA_VERSION and the golden store.
 """
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 
 TABLES: dict[str, tuple[str, ...]] = {
     "dependency": (
@@ -23,6 +23,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "task",
         "cpu_cores",
         "memory_bytes",
+        "io_bytes_per_s",
         "busy_share",
         "backpressured_share",
         "wait_s",
@@ -32,12 +33,30 @@ TABLES: dict[str, tuple[str, ...]] = {
         "samples",
     ),
     "node_latency": ("source_node", "target_node", "latency_s", "samples"),
-    "node_capacity": ("node", "cpu_used_cores", "memory_used_bytes", "samples"),
+    "node_capacity": (
+        "node",
+        "cpu_used_cores",
+        "memory_used_bytes",
+        "io_share",
+        "receive_bytes_per_s",
+        "transmit_bytes_per_s",
+        "bandwidth_bytes_per_s",
+        "samples",
+    ),
+    "node_traffic": (
+        "namespace",
+        "topology",
+        "source_node",
+        "target_node",
+        "tuples_per_s",
+        "bytes_per_s",
+    ),
     "tuple_latency": (
         "namespace",
         "topology",
         "p50_s",
         "p99_s",
+        "mean_s",
         "complete_p50_s",
         "throughput_per_s",
         "samples",

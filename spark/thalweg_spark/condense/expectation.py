@@ -1,7 +1,7 @@
 """What ought to be measured, as the operator says it: the measure of how much was."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg_spark.errors import InvalidInput
@@ -48,6 +48,8 @@ class Expectation:
 
     topologies: tuple[ExpectedTopology, ...]
     nodes: frozenset[str]
+    pod_nodes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(Namespace, pod) to node, of the pods that are there."""
 
 
 def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
@@ -56,9 +58,20 @@ def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
         return Expectation(
             topologies=tuple(_topology(one) for one in document["topologies"]),
             nodes=frozenset(str(node) for node in document["nodes"]),
+            pod_nodes=_pod_nodes(document["topologies"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"the expectation cannot be read: {error!r}") from error
+
+
+def _pod_nodes(topologies: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    return {
+        (str(one["namespace"]), str(task["pod"])): str(task["node"])
+        for one in topologies
+        for vertex in one["vertices"]
+        for task in vertex["tasks"]
+        if task.get("pod") and task.get("node")
+    }
 
 
 def _topology(one: Mapping[str, Any]) -> ExpectedTopology:

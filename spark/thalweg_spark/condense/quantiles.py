@@ -32,7 +32,7 @@ def _rises(buckets: Sequence[Series]) -> list[tuple[float, float]]:
     """(upper bound, observations up to it), ascending, over all series of the histogram."""
     by_bound: dict[float, list[Series]] = {}
     for series in buckets:
-        bound = _bound(series.labels.get("le", ""))
+        bound = bound_of(series)
         if bound is not None:
             by_bound.setdefault(bound, []).append(series)
     counts = [(bound, float(together(by_bound[bound]).amount.sum())) for bound in sorted(by_bound)]
@@ -44,8 +44,10 @@ def _rises(buckets: Sequence[Series]) -> list[tuple[float, float]]:
     return rising
 
 
-def _bound(text: str) -> float | None:
+def bound_of(series: Series) -> float | None:
+    """The upper bound of a bucket; None where its label is no number."""
     try:
-        return float(text)
+        bound = float(series.labels.get("le", ""))
     except ValueError:
         return None
+    return None if math.isnan(bound) else bound

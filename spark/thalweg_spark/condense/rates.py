@@ -8,9 +8,11 @@ import numpy as np
 
 from thalweg_spark.condense.series import Floats, Series
 
-_TRIM_FROM = 3
+TRIM_FROM = 3
 """Ra-Stream's Eq 1 drops the largest and the smallest reading; that needs one to be left."""
-_MOST_BINS = 64
+MOST_BINS = 64
+ROUNDING = 1e-6
+"""Times have seven digits behind the point: a slice more or less must not hang on the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +25,16 @@ class Increments:
 
 
 def increments(series: Series) -> Increments:
-    """Rises between samples; a counter that fell was reset and has risen from zero since."""
+    """Rises between samples, without those over which the counter fell.
+
+    A counter that fell was reset. What it had counted until then is lost, so how much happened
+    between those two samples is not known: the time counts as not covered.
+    """
     rise = np.diff(series.values)
-    amount = np.where(rise >= 0, rise, series.values[1:])
-    return Increments(start_s=series.times_s[:-1], end_s=series.times_s[1:], amount=amount)
+    known = rise >= 0
+    return Increments(
+        start_s=series.times_s[:-1][known], end_s=series.times_s[1:][known], amount=rise[known]
+    )
 
 
 def together(parts: Sequence[Series]) -> Increments:
@@ -73,7 +81,7 @@ def trimmed_rate(parts: Sequence[Series]) -> float:
     if found.amount.size == 0:
         return np.nan
     readings = _readings(found)
-    if readings.size < _TRIM_FROM:
+    if readings.size < TRIM_FROM:
         return mean_rate(parts)
     return float((readings.sum() - readings.max() - readings.min()) / (readings.size - 2))
 
@@ -81,7 +89,7 @@ def trimmed_rate(parts: Sequence[Series]) -> float:
 def _readings(found: Increments) -> Floats:
     begin, end = float(found.start_s.min()), float(found.end_s.max())
     scrape_s = float(np.median(found.end_s - found.start_s))
-    bins = int(np.clip((end - begin) // (2 * scrape_s), 1, _MOST_BINS))
+    bins = int(np.clip(np.floor((end - begin) / (2 * scrape_s) + ROUNDING), 1, MOST_BINS))
     edges = np.linspace(begin, end, bins + 1)
     readings = []
     for low, high in pairwise(edges):

@@ -39,6 +39,8 @@ def clean_series(labels: Mapping[str, str], samples: list[tuple[float, float]]) 
     """
     pairs = np.array(samples, dtype=np.float64).reshape(-1, 2)
     pairs = pairs[np.isfinite(pairs).all(axis=1) & (pairs[:, 1] >= 0)]
+    # Of two values at one time the lower counts: the order in which they came says nothing.
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     times_s, first = np.unique(pairs[:, 0], return_index=True)
     if times_s.size == 0:
         return None

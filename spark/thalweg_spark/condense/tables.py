@@ -2,36 +2,28 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from thalweg_spark.condense.quantiles import histogram_quantile
+from thalweg_spark.condense.figures import latest
+from thalweg_spark.condense.quantiles import bound_of, histogram_quantile
 from thalweg_spark.condense.rates import mean_rate, together, trimmed_rate
 from thalweg_spark.condense.series import Series, since
-from thalweg_spark.pull.presets import Preset
 
 Row = dict[str, Any]
 Pulled = Mapping[str, Sequence[Series]]
 """Series by the fact they give."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grouper:
-    """Groups series by the labels that a preset names."""
-
-    preset: Preset
-
-    def by(self, series: Iterable[Series], *facts: str) -> dict[tuple[str, ...], list[Series]]:
-        """Series by the values of some labels; those without one of them are not ours."""
-        names = [self.preset.labels.get(fact, fact) for fact in facts]
-        grouped: dict[tuple[str, ...], list[Series]] = {}
-        for one in series:
-            key = tuple(one.labels.get(name, "") for name in names)
-            if all(key):
-                grouped.setdefault(key, []).append(one)
-        return grouped
+def grouped(series: Iterable[Series], *labels: str) -> dict[tuple[str, ...], list[Series]]:
+    """Series by the values of some labels; those without one of them are not ours."""
+    found: dict[tuple[str, ...], list[Series]] = {}
+    for one in series:
+        key = tuple(one.labels.get(label, "") for label in labels)
+        if all(key):
+            found.setdefault(key, []).append(one)
+    return found
 
 
 def samples_of(parts: Iterable[Series]) -> int:
@@ -39,15 +31,15 @@ def samples_of(parts: Iterable[Series]) -> int:
     return sum(one.times_s.size for one in parts)
 
 
-def dependency(pulled: Pulled, grouper: Grouper, *, recent_since_s: float) -> list[Row]:
+def dependency(pulled: Pulled, *, recent_since_s: float) -> list[Row]:
     """Traffic from task to task, by Ra-Stream's trimmed mean, and what it has been lately.
 
     Placement wants the long run; scaling wants rates of the same moments as the loads.
     """
     facts = ("namespace", "topology", "task", "to_task")
-    volume = grouper.by(pulled.get("bytes", ()), *facts)
+    volume = grouped(pulled.get("bytes", ()), *facts)
     rows = []
-    for key, parts in sorted(grouper.by(pulled.get("tuples", ()), *facts).items()):
+    for key, parts in sorted(grouped(pulled.get("tuples", ()), *facts).items()):
         namespace, topology, source, target = key
         rows.append(
             {
@@ -64,16 +56,16 @@ def dependency(pulled: Pulled, grouper: Grouper, *, recent_since_s: float) -> li
     return rows
 
 
-_LOAD_FACTS = (
+LOAD_FACTS = (
     *("processed", "busy", "backpressured", "wait", "cpu"),
     *("memory", "queue"),
 )
 
 
-def task_load(pulled: Pulled, grouper: Grouper) -> list[Row]:
+def task_load(pulled: Pulled) -> list[Row]:
     """What each task did, and what it could do if it were always busy."""
     facts = ("namespace", "topology", "vertex", "task")
-    groups = {fact: grouper.by(pulled.get(fact, ()), *facts) for fact in _LOAD_FACTS}
+    groups = {fact: grouped(pulled.get(fact, ()), *facts) for fact in LOAD_FACTS}
     keys = sorted({key for group in groups.values() for key in group})
     return [_load_row(key, {fact: groups[fact].get(key, []) for fact in groups}) for key in keys]
 
@@ -98,23 +90,9 @@ def _load_row(key: tuple[str, ...], parts: Mapping[str, list[Series]]) -> Row:
     }
 
 
-def latest(parts: Sequence[Series]) -> float:
-    """The sum of the newest readings of a gauge.
-
-    A pod that is gone has left a last reading behind: only what is as new as the newest counts,
-    give or take two scrapes.
-    """
-    if not parts:
-        return math.nan
-    newest = max(one.last_s for one in parts)
-    gaps = np.concatenate([np.diff(one.times_s) for one in parts])
-    slack_s = 2 * float(np.median(gaps)) if gaps.size else 0.0
-    return float(sum(one.values[-1] for one in parts if newest - one.last_s <= slack_s))
-
-
-def node_latency(pulled: Pulled, grouper: Grouper) -> list[Row]:
+def node_latency(pulled: Pulled) -> list[Row]:
     """One-way seconds between nodes: half of the median round trip."""
-    pairs = grouper.by(pulled.get("rtt", ()), "source_node", "target_node")
+    pairs = grouped(pulled.get("rtt", ()), "source_node", "target_node")
     return [
         {
             "source_node": source,
@@ -126,21 +104,23 @@ def node_latency(pulled: Pulled, grouper: Grouper) -> list[Row]:
     ]
 
 
-def tuple_latency(pulled: Pulled, grouper: Grouper) -> list[Row]:
+def tuple_latency(pulled: Pulled) -> list[Row]:
     """From source to sink, and from source to acknowledgement, for each topology."""
     facts = ("namespace", "topology")
-    sinks = grouper.by(pulled.get("latency", ()), *facts)
-    sources = grouper.by(pulled.get("complete", ()), *facts)
+    sinks = grouped(pulled.get("latency", ()), *facts)
+    sums = grouped(pulled.get("latency_sum", ()), *facts)
+    sources = grouped(pulled.get("complete", ()), *facts)
     rows = []
     for key in sorted(sinks.keys() | sources.keys()):
         arrived, acknowledged = sinks.get(key, []), sources.get(key, [])
-        whole = [one for one in arrived if one.labels.get("le") == "+Inf"]
+        whole = [one for one in arrived if bound_of(one) == math.inf]
         rows.append(
             {
                 "namespace": key[0],
                 "topology": key[1],
                 "p50_s": histogram_quantile(arrived, 0.5),
                 "p99_s": histogram_quantile(arrived, 0.99),
+                "mean_s": _ratio(_rise(sums.get(key, ())), _rise(whole)),
                 "complete_p50_s": histogram_quantile(acknowledged, 0.5),
                 "throughput_per_s": mean_rate(whole),
                 "samples": samples_of(arrived),

@@ -1,8 +1,9 @@
 """The one door to Prometheus: prometheus-api-client with time-outs, retries and limits."""
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,30 @@ class Source:
     url: str
     token_file: Path | None = None
     ca_file: Path | None = None
-    client_certificate: tuple[Path, Path] | None = None
-    basic: tuple[str, str] | None = None
+    certificate_file: Path | None = None
+    """A client's certificate with its key, for mutual TLS."""
+    basic_file: Path | None = None
+    """A file with `user:password`; like the token it never appears in a command line or a plan."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """For Thanos and Mimir: the tenant."""
     timeout_s: float = 20.0
     most_series: int = 200_000
     most_bytes: int = 256 * 2**20
+
+    def document(self) -> dict[str, Any]:
+        """What another process needs to know to reach it; secrets by their files."""
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in ((one.name, getattr(self, one.name)) for one in fields(self))
+        }
+
+    @staticmethod
+    def of_document(document: Mapping[str, Any]) -> "Source":
+        """The source that a document describes."""
+        values: dict[str, Any] = dict(document)
+        for name in (one for one in values if one.endswith("_file") and values[one]):
+            values[name] = Path(values[name])
+        return Source(**values)
 
 
 class Prometheus:
@@ -49,7 +67,6 @@ class Prometheus:
         self._connection = PrometheusConnect(
             url=source.url.rstrip("/"),
             headers=_headers(source),
-            auth=source.basic,
             session=self._session,
             retry=Retry(
                 total=_RETRIES,
@@ -69,18 +86,26 @@ class Prometheus:
     def samples(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
         """All raw samples of the series that a selector names, within the window before `at_s`."""
         found: dict[str, tuple[dict[str, str], list[tuple[float, float]]]] = {}
-        for chunk_s, end_s in _chunks(window_s, at_s):
+        for chunk_s, end_s in chunks(window_s, at_s):
             for item in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
                 labels = _labels(item)
                 key = json.dumps(labels, sort_keys=True)
                 samples = found.setdefault(key, (labels, []))[1]
-                samples.extend((float(at), _number(value)) for at, value in item["values"])
+                samples.extend(_samples(selector, item))
             if len(found) > self._source.most_series:
                 raise SourceUnavailable(
                     f"{selector} has more than {self._source.most_series} series; narrow the preset"
                 )
         cleaned = (clean_series(labels, samples) for labels, samples in found.values())
         return [series for series in cleaned if series is not None]
+
+    def samples_if_any(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
+        """The same of a series that can be done without: trouble with it is only a warning."""
+        try:
+            return self.samples(selector, window_s=window_s, at_s=at_s)
+        except SourceUnavailable as error:
+            self._session.warnings.append(f"left out: {error}"[:_LABEL_LIMIT])
+            return []
 
     def _ask(self, query: str, at_s: float) -> list[dict[str, Any]]:
         moment = datetime.fromtimestamp(at_s, UTC)
@@ -94,7 +119,7 @@ class Prometheus:
             raise SourceUnavailable(f"{query}: {error}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise SourceUnavailable(f"{query}: the answer cannot be read: {error}") from error
-        if not isinstance(result, list) or not all("values" in item for item in result):
+        if not isinstance(result, list) or not all(_is_series(item) for item in result):
             raise SourceUnavailable(f"{query}: the answer is not a list of series")
         return result
 
@@ -107,19 +132,15 @@ class _CheckedSession(requests.Session):
         self.warnings: list[str] = []
         self._most_bytes = source.most_bytes
         self._token_file = source.token_file
+        self._basic_file = source.basic_file
         if source.ca_file is not None:
             self.verify = str(source.ca_file)
-        if source.client_certificate is not None:
-            certificate, key = source.client_certificate
-            self.cert = (str(certificate), str(key))
+        if source.certificate_file is not None:
+            self.cert = str(source.certificate_file)
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send it; refuse an answer that is too large before it is parsed."""
-        if self._token_file is not None:
-            kwargs["headers"] = {
-                **(kwargs.get("headers") or {}),
-                "Authorization": f"Bearer {self._token_file.read_text().strip()}",
-            }
+        kwargs["headers"] = {**(kwargs.get("headers") or {}), **self._authorization()}
         kwargs["stream"] = True
         response = super().request(*args, **kwargs)
         body = bytearray()
@@ -130,15 +151,47 @@ class _CheckedSession(requests.Session):
                 raise requests.RequestException(f"the answer is larger than {self._most_bytes} B")
         response._content = bytes(body)  # noqa: SLF001
         if response.status_code == requests.codes.ok:
-            self.warnings += [str(text) for text in response.json().get("warnings") or ()]
+            self._check(_parsed(response))
         return response
+
+    def _check(self, document: object) -> None:
+        """Refuse an error that came with status 200; remember what the answer may lack."""
+        if not isinstance(document, dict):
+            raise requests.RequestException("the answer cannot be read: it is no JSON object")
+        if document.get("status", "success") != "success":
+            said = str(document.get("error") or "it does not say why")[:_LABEL_LIMIT]
+            raise requests.RequestException(f"the server could not answer: {said}")
+        self.warnings += [str(text)[:_LABEL_LIMIT] for text in document.get("warnings") or ()]
+
+    def _authorization(self) -> dict[str, str]:
+        """Read anew each time: tokens are renewed while we run."""
+        if self._token_file is not None:
+            return {"Authorization": f"Bearer {_secret(self._token_file)}"}
+        if self._basic_file is not None:
+            coded = base64.b64encode(_secret(self._basic_file).encode()).decode()
+            return {"Authorization": f"Basic {coded}"}
+        return {}
+
+
+def _parsed(response: requests.Response) -> object:
+    try:
+        return response.json()
+    except ValueError as error:
+        raise requests.RequestException(f"the answer cannot be read: {error}") from error
+
+
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError as error:
+        raise requests.RequestException(f"cannot read {file}: {error.strerror}") from error
 
 
 def _headers(source: Source) -> dict[str, str]:
     return {"User-Agent": "thalweg", **source.headers}
 
 
-def _chunks(window_s: float, at_s: float) -> Iterator[tuple[float, float]]:
+def chunks(window_s: float, at_s: float) -> Iterator[tuple[float, float]]:
     """Pieces of the window, oldest first: (length, end)."""
     begin = at_s - window_s
     while begin < at_s:
@@ -153,6 +206,21 @@ def _labels(item: Mapping[str, Any]) -> dict[str, str]:
         for name, value in item["metric"].items()
         if name != "__name__"
     }
+
+
+def _is_series(item: object) -> bool:
+    return (
+        isinstance(item, dict)
+        and isinstance(item.get("metric"), dict)
+        and isinstance(item.get("values"), list)
+    )
+
+
+def _samples(selector: str, item: Mapping[str, Any]) -> list[tuple[float, float]]:
+    try:
+        return [(float(at), _number(value)) for at, value in item["values"]]
+    except (TypeError, ValueError) as error:
+        raise SourceUnavailable(f"{selector}: a sample cannot be read: {error}") from error
 
 
 def _number(value: object) -> float:

@@ -26,7 +26,7 @@ def steady(start_s: float, end_s: float, rate: float, *, begin: float = 0.0) -> 
     ("samples", "amounts"),
     [
         pytest.param([(0, 5), (1, 7), (2, 7)], [2, 0], id="rises"),
-        pytest.param([(0, 100), (1, 3)], [3], id="a reset has risen from zero"),
+        pytest.param([(0, 100), (1, 3), (2, 5)], [2], id="over a reset nobody knows"),
         pytest.param([(0, 5), (1, math.nan), (2, 9)], [4], id="NaN is no sample"),
         pytest.param([(0, 5), (1, math.inf), (2, 9)], [4], id="Inf is no sample"),
         pytest.param([(0, 5), (1, -1), (2, 9)], [4], id="-1 stands for unknown"),

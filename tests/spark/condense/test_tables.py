@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from thalweg_spark.condense.expectation import parse_expectation
+from thalweg_spark.condense.figures import latest
 from thalweg_spark.condense.quantiles import histogram_quantile
 from thalweg_spark.condense.series import Series, clean_series
-from thalweg_spark.condense.tables import Grouper, latest
+from thalweg_spark.condense.tables import grouped
 from thalweg_spark.engine import Windows, condense
 from thalweg_spark.errors import InvalidInput
 from thalweg_spark.pull.presets import load_preset, parse_preset
 
-PRESET = load_preset("thalweg")
 SPLIT = {"namespace": "n", "topology": "wc", "vertex": "split", "task": "split-0", "pod": "p"}
 
 
@@ -34,7 +34,7 @@ def gauge(labels: dict[str, str], *values: float, until_s: float = 30.0) -> Seri
 
 def tables(pulled: dict[str, list[Series]], expectation: Any = None) -> dict[str, Any]:
     parsed = None if expectation is None else parse_expectation(expectation)
-    return condense(pulled, PRESET, parsed, at_s=30.0, windows=Windows())
+    return condense(pulled, parsed, at_s=30.0, windows=Windows())
 
 
 def test_loads() -> None:
@@ -72,6 +72,14 @@ def test_the_reading_of_a_pod_that_is_gone_does_not_count() -> None:
     new = gauge({"pod": "b"}, 1, 2, 3, until_s=30)
     assert latest([old, new]) == 3
     assert math.isnan(latest([]))
+
+
+def test_mean_latency_is_the_sum_over_the_count() -> None:
+    sinks = [counter({**SPLIT, "le": bound}, rate) for bound, rate in (("1", 5), ("+Inf", 20))]
+    found = tables({"latency": sinks, "latency_sum": [counter(SPLIT, 5)]})
+    assert found["tuple_latency"][0]["mean_s"] == pytest.approx(0.25)
+    (row,) = tables({"latency": sinks})["tuple_latency"]
+    assert math.isnan(row["mean_s"]), "without a sum the mean is not known"
 
 
 def test_dependency_and_latency() -> None:
@@ -160,14 +168,15 @@ def test_a_wrong_expectation_is_refused(document: Any) -> None:
 
 
 def test_presets_are_checked() -> None:
-    with pytest.raises(InvalidInput, match="there are thalweg"):
+    with pytest.raises(InvalidInput, match=r"there are flink, goldpinger, .*, thalweg"):
         load_preset("nope")
-    with pytest.raises(InvalidInput, match="no query for tuples"):
-        parse_preset("x", "[queries]\nprocessed='a'\nbusy='b'\n")
+    with pytest.raises(InvalidInput, match="goldpinger has no query for tuples or sent, processed"):
+        load_preset("goldpinger")
+    with pytest.raises(InvalidInput, match="busy needs a selector"):
+        parse_preset("x", "[queries.busy]\nscale=2\n")
     with pytest.raises(InvalidInput, match="not TOML"):
         parse_preset("x", "[")
 
 
 def test_grouping_needs_every_label() -> None:
-    grouped = Grouper(preset=PRESET).by([counter(SPLIT, 1)], "namespace", "to_task")
-    assert grouped == {}
+    assert grouped([counter(SPLIT, 1)], "namespace", "to_task") == {}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from thalweg_fake_prometheus import fake_prometheus
 from thalweg_operator.errors import StoreUnreadable
@@ -38,6 +39,26 @@ def test_what_is_written_is_read_by_the_operator(tmp_path: Path) -> None:
     assert list(found.tables["dependency"]) == []
 
 
+def test_a_store_by_its_address(tmp_path: Path) -> None:
+    root = f"file://{tmp_path}/store/"
+    publish(root, {**EMPTY, "coverage": [ROW]}, engine="spark", observed_at_s=1.0)
+    found = read_matrices(root)
+    assert found is not None
+    assert list(found.tables["coverage"]) == [ROW]
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    with pytest.raises(StoreUnwritable, match="nowhere://x"):
+        publish("nowhere://x", EMPTY, engine="spark", observed_at_s=1.0)
+    with pytest.raises(StoreUnreadable, match="pointer"):
+        read_matrices("nowhere://x")
+
+
+def test_each_topology_has_row_groups_of_its_own(tmp_path: Path) -> None:
+    rows = [{**ROW, "topology": name} for name in ("a", "a", "b", "c")]
+    run = publish(tmp_path, {**EMPTY, "coverage": rows}, engine="spark", observed_at_s=1.0)
+    file = parquet.ParquetFile(tmp_path / RUNS / run / "coverage.parquet")
+    assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [2, 1, 1]
+
+
 def test_writer_and_reader_agree_on_the_schema() -> None:
     assert READS == SCHEMA_VERSION
     assert set(READ_TABLES) == set(TABLES)
@@ -63,7 +84,10 @@ def test_before_the_first_run_there_is_nothing(tmp_path: Path) -> None:
     [
         ("{", "pointer"),
         (json.dumps({"run": "x", "schema_version": 99, "observed_at_s": 1}), "schema version 99"),
-        (json.dumps({"run": "x", "schema_version": 1, "observed_at_s": 1}), "cannot be read"),
+        (
+            json.dumps({"run": "x", "schema_version": SCHEMA_VERSION, "observed_at_s": 1}),
+            "cannot be read",
+        ),
     ],
 )
 def test_a_spoilt_store_says_so(tmp_path: Path, pointer: str, words: str) -> None:
@@ -81,6 +105,16 @@ def test_only_the_last_runs_are_kept(tmp_path: Path) -> None:
     assert left == {"mine", *runs[-2:]}
 
 
+def test_a_late_run_is_not_pointed_to(tmp_path: Path) -> None:
+    """Numpy stood in for a Spark that hung; when Spark ends after all, what it has is older."""
+    newer = publish(tmp_path, EMPTY, engine="numpy", observed_at_s=0.0, at_s=115.0)
+    late = publish(tmp_path, EMPTY, engine="spark", observed_at_s=99.0, at_s=100.0)
+    found = read_matrices(tmp_path)
+    assert found is not None
+    assert found.run == newer
+    assert (tmp_path / RUNS / late).is_dir()
+
+
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
@@ -92,9 +126,8 @@ def test_the_command_publishes_a_run(tmp_path: Path, capsys: pytest.CaptureFixtu
     labels = {"namespace": "n", "topology": "wc", "vertex": "split", "task": "split-0"}
     with fake_prometheus() as fake:
         fake.series["thalweg_processed_total"] = [(labels, [(80.0, "0"), (90.0, "100")])]
-        code = main(
-            ["condense", "--source", fake.url, "--store", str(tmp_path / "s"), "--at", "100"]
-        )
+        words = ["condense", "--engine", "numpy", "--source", fake.url, "--at", "100"]
+        code = main([*words, "--store", str(tmp_path / "s")])
     assert code == 0
     report = json.loads(capsys.readouterr().out)
     found = read_matrices(tmp_path / "s")
@@ -103,6 +136,7 @@ def test_the_command_publishes_a_run(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found.tables["task_load"][0]["processed_per_s"] == pytest.approx(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -110,12 +144,12 @@ def test_the_command_publishes_a_run(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--source", "http://127.0.0.1:9"], 4),
         (["--source", "http://127.0.0.1:9", "--preset", "nope"], 2),
         (["--source", "http://127.0.0.1:9", "--expect", "/nowhere"], 2),
-        (["--source", "http://127.0.0.1:9", "--engine", "spark"], 2),
+        (["--source", "http://127.0.0.1:9", "--header", "no colon"], 2),
     ],
 )
 def test_the_exit_code_says_what_to_do(
     tmp_path: Path, words: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["condense", "--store", str(tmp_path), *words]) == code
+    assert main(["condense", "--engine", "numpy", "--store", str(tmp_path), *words]) == code
     assert capsys.readouterr().err.startswith("error: ")
     assert read_matrices(tmp_path) is None

@@ -1,0 +1,208 @@
+"""Tables completed by what others measure: Kubernetes of pods and nodes, other engines of tasks.
+
+Works on rows, so both engines use it. What Thalweg's own series say goes first; where they say
+nothing and nobody else does either, the cell stays unknown.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from thalweg_spark.condense.expectation import Expectation
+from thalweg_spark.condense.figures import Figure
+from thalweg_spark.condense.places import Seen
+
+Row = dict[str, Any]
+Figures = Mapping[str, Mapping[tuple[str, ...], Figure]]
+_LOADS = (
+    *("cpu_cores", "memory_bytes", "io_bytes_per_s", "busy_share", "backpressured_share"),
+    *("wait_s", "processed_per_s", "true_rate_per_s", "queue_tuples"),
+)
+
+
+def by_fact(known: Iterable[Figure]) -> Figures:
+    """Figures by fact and key."""
+    found: dict[str, dict[tuple[str, ...], Figure]] = {}
+    for one in known:
+        found.setdefault(one.fact, {})[one.key] = one
+    return found
+
+
+def completed_loads(rows: Sequence[Row], known: Figures, found: Iterable[Seen]) -> list[Row]:
+    """Loads with the shares of other engines' gauges, and with what pods used."""
+    loads = {(row["namespace"], row["topology"], row["vertex"], row["task"]): row for row in rows}
+    for fact in ("sent", "busy_share", "backpressured_share"):
+        for key in known.get(fact, {}):
+            loads.setdefault(_task(key), _blank(_task(key)))
+    pods = _pods_of_one_task(found)
+    return [
+        _completed(row, key, known, pods.get((key[0], key[1], key[3]), ()))
+        for key, row in sorted(loads.items())
+    ]
+
+
+def _task(key: tuple[str, ...]) -> tuple[str, str, str, str]:
+    namespace, topology, vertex, task = key
+    return namespace, topology, vertex, task
+
+
+def _blank(key: tuple[str, str, str, str]) -> Row:
+    names = dict(zip(("namespace", "topology", "vertex", "task"), key, strict=True))
+    return {**names, **dict.fromkeys(_LOADS, math.nan), "samples": 0}
+
+
+def _completed(
+    row: Row, key: tuple[str, str, str, str], known: Figures, pods: Sequence[tuple[str, str]]
+) -> Row:
+    full: Row = {**_blank(key), **row}
+    for share in ("busy_share", "backpressured_share"):
+        figure = known.get(share, {}).get(key)
+        if figure is not None and math.isnan(full[share]):
+            full[share] = _share(figure.mean)
+            full["samples"] += figure.samples
+    if math.isnan(full["true_rate_per_s"]) and full["busy_share"] > 0:
+        full["true_rate_per_s"] = full["processed_per_s"] / full["busy_share"]
+    used = {
+        "cpu_cores": _sum(known, "pod_cpu", "rate", pods),
+        "memory_bytes": _sum(known, "pod_memory", "latest", pods),
+        "io_bytes_per_s": _sum(known, "pod_receive", "rate", pods)
+        + _sum(known, "pod_transmit", "rate", pods),
+    }
+    for column, value in used.items():
+        if math.isnan(full[column]):
+            full[column] = value
+    return full
+
+
+def _pods_of_one_task(
+    found: Iterable[Seen],
+) -> dict[tuple[str, str, str], tuple[tuple[str, str], ...]]:
+    """The newest pod of each task, unless it has others too: nobody can say whose a use was."""
+    tasks: dict[tuple[str, str], set[tuple[str, str, str]]] = {}
+    newest: dict[tuple[str, str, str], Seen] = {}
+    for one in found:
+        if not one.pod:
+            continue
+        task = (one.namespace, one.topology, one.task)
+        tasks.setdefault((one.namespace, one.pod), set()).add(task)
+        before = newest.get(task)
+        if before is None or (one.last_s, one.pod) > (before.last_s, before.pod):
+            newest[task] = one
+    return {
+        task: ((one.namespace, one.pod),)
+        for task, one in newest.items()
+        if len(tasks[one.namespace, one.pod]) == 1
+    }
+
+
+def _sum(known: Figures, fact: str, column: str, pods: Sequence[tuple[str, str]]) -> float:
+    values = [getattr(known[fact][pod], column) for pod in pods if pod in known.get(fact, {})]
+    return float(sum(values)) if values else math.nan
+
+
+def completed_latency(rows: Sequence[Row], known: Figures) -> list[Row]:
+    """Latencies with those that come as a sum and a count, targets by their node's name."""
+    names = {address: node for node, address in known.get("node_address", {})}
+    pairs = {(row["source_node"], row["target_node"]): row for row in rows}
+    for key, total in known.get("rtt_sum", {}).items():
+        count = known.get("rtt_count", {}).get(key)
+        source, target = (names.get(end, end) for end in key)
+        if count is None or not count.rise > 0 or (source, target) in pairs:
+            continue
+        pairs[source, target] = {
+            "source_node": source,
+            "target_node": target,
+            "latency_s": total.rise / count.rise / 2,
+            "samples": count.samples,
+        }
+    return [pairs[pair] for pair in sorted(pairs)]
+
+
+def node_capacity(known: Figures) -> list[Row]:
+    """What nodes used, of disks and links too; what a cluster does not export is unknown."""
+    nodes = sorted({key[0] for fact, found in known.items() if _is_of_nodes(fact) for key in found})
+    return [
+        {
+            "node": node,
+            "cpu_used_cores": _one(known, "node_cpu", "rate", node),
+            "memory_used_bytes": _one(known, "node_memory", "latest", node),
+            "io_share": _share(_most(known, "node_io", "rate", node)),
+            "receive_bytes_per_s": _one(known, "node_receive", "rate", node),
+            "transmit_bytes_per_s": _one(known, "node_transmit", "rate", node),
+            "bandwidth_bytes_per_s": _most(known, "node_bandwidth", "latest", node),
+            "samples": sum(
+                one.samples
+                for fact, found in known.items()
+                if _is_of_nodes(fact)
+                for key, one in found.items()
+                if key[0] == node
+            ),
+        }
+        for node in nodes
+    ]
+
+
+def _share(value: float) -> float:
+    """At most 1; NaN stays NaN."""
+    return 1.0 if value > 1 else value
+
+
+def _is_of_nodes(fact: str) -> bool:
+    return fact.startswith("node_") and fact != "node_address"
+
+
+def _one(known: Figures, fact: str, column: str, node: str) -> float:
+    figure = known.get(fact, {}).get((node,))
+    return math.nan if figure is None else float(getattr(figure, column))
+
+
+def _most(known: Figures, fact: str, column: str, node: str) -> float:
+    """The busiest disk, the fastest link."""
+    values = [getattr(one, column) for key, one in known.get(fact, {}).items() if key[0] == node]
+    return max((value for value in values if not math.isnan(value)), default=math.nan)
+
+
+def estimated_traffic(
+    rows: Sequence[Row], known: Figures, loads: Sequence[Row], expectation: Expectation | None
+) -> list[Row]:
+    """Traffic of engines that say what a task sends but not to whom.
+
+    What a task sends is divided among the tasks of the vertices it has edges to, by what each of
+    them receives. Only for topologies of which no pair was measured.
+    """
+    measured = {(row["namespace"], row["topology"]) for row in rows}
+    added = []
+    for topology in () if expectation is None else expectation.topologies:
+        if topology.key in measured:
+            continue
+        ours = [row for row in loads if (row["namespace"], row["topology"]) == topology.key]
+        for (namespace, name, vertex, task), figure in known.get("sent", {}).items():
+            if (namespace, name) != topology.key:
+                continue
+            targets = {target for source, target in topology.edges if source == vertex}
+            takers = [row for row in ours if row["vertex"] in targets]
+            added += _divided(figure, task, takers)
+    return sorted([*rows, *added], key=_pair)
+
+
+def _divided(sent: Figure, task: str, takers: Sequence[Row]) -> list[Row]:
+    total = sum(row["processed_per_s"] for row in takers)
+    if not total > 0:
+        return []
+    return [
+        {
+            "namespace": row["namespace"],
+            "topology": row["topology"],
+            "source_task": task,
+            "target_task": row["task"],
+            "tuples_per_s": sent.rate * row["processed_per_s"] / total,
+            "bytes_per_s": math.nan,
+            "recent_tuples_per_s": sent.rate * row["processed_per_s"] / total,
+            "samples": sent.samples,
+        }
+        for row in takers
+    ]
+
+
+def _pair(row: Row) -> tuple[str, str, str, str]:
+    return row["namespace"], row["topology"], row["source_task"], row["target_task"]

@@ -1,0 +1,128 @@
+"""Presets for others' exporters, on exposition text as their documentation describes it.
+
+Each line of a file has two values: of the first and of the last of 21 scrapes, 100 s apart.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thalweg_spark.condense.expectation import parse_expectation
+from thalweg_spark.condense.series import Series, clean_series
+from thalweg_spark.engine import Tables, Windows, condense
+from thalweg_spark.pull.presets import Preset, load_preset
+
+FOLDER = Path(__file__).parent / "exposition"
+AT_S = 1000.0
+LINE = re.compile(r"^(?P<name>\w+)\{(?P<labels>.*)\} (?P<first>\S+) (?P<last>\S+)$")
+SELECTOR = re.compile(r"^(?P<name>\w+)(\{(?P<matchers>.*)\})?$")
+MATCHER = re.compile(r'(?P<label>\w+)(?P<sign>=|!=)"(?P<value>[^"]*)"')
+EXPECTATION: dict[str, Any] = {
+    "topologies": [
+        {
+            "namespace": "n",
+            "name": "wc",
+            "vertices": [],
+            "edges": [{"from": "split", "to": "count"}],
+        }
+    ],
+    "nodes": [],
+}
+
+
+def scraped(file: str) -> list[tuple[str, dict[str, str], float, float]]:
+    found = []
+    for line in (FOLDER / file).read_text().splitlines():
+        if not line.startswith("#"):
+            match = LINE.match(line)
+            assert match is not None, line
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', match["labels"]))
+            found.append((match["name"], labels, float(match["first"]), float(match["last"])))
+    return found
+
+
+def selected(query: str, name: str, labels: dict[str, str]) -> bool:
+    match = SELECTOR.match(query)
+    assert match is not None, f"a preset's query is a selector: {query}"
+    return match["name"] == name and all(
+        (labels.get(one["label"], "") == one["value"]) == (one["sign"] == "=")
+        for one in MATCHER.finditer(match["matchers"] or "")
+    )
+
+
+def condensed(preset: Preset, *files: str) -> Tables:
+    pulled: dict[str, list[Series]] = {}
+    for name, labels, first, last in (line for file in files for line in scraped(file)):
+        times = np.linspace(AT_S - 100, AT_S, 21)
+        values = np.linspace(first, last, 21)
+        series = clean_series(labels, list(zip(times.tolist(), values.tolist(), strict=True)))
+        for fact, query in preset.queries.items():
+            if series is not None and selected(query, name, labels):
+                pulled.setdefault(fact, []).append(preset.read(fact, series))
+    windows = Windows(scaling_s=100.0, placement_s=100.0)
+    return condense(pulled, parse_expectation(EXPECTATION), at_s=AT_S, windows=windows)
+
+
+@pytest.mark.parametrize("name", ["flink", "numaflow", "kafka-streams"])
+def test_engines_that_do_not_say_whom_they_send_to(name: str) -> None:
+    """400 tuples/s are sent; of the receivers one takes 300, the other 100."""
+    found = condensed(load_preset(name), f"{name}.txt")
+    traffic = {(row["source_task"], row["target_task"]): row for row in found["dependency"]}
+    assert {pair: row["tuples_per_s"] for pair, row in traffic.items()} == pytest.approx(
+        {("split-0", "count-0"): 300.0, ("split-0", "count-1"): 100.0}
+    )
+    loads = {row["task"]: row for row in found["task_load"]}
+    assert loads["count-0"]["processed_per_s"] == pytest.approx(300)
+    assert loads["count-0"]["busy_share"] == pytest.approx(0.5)
+    assert loads["count-0"]["true_rate_per_s"] == pytest.approx(600)
+    assert np.isnan(loads["count-1"]["busy_share"]), "what Flink calls NaN is unknown, not idle"
+    if name == "flink":
+        assert loads["split-0"]["backpressured_share"] == pytest.approx(0.25)
+    if name == "numaflow":
+        assert loads["count-0"]["queue_tuples"] == 12
+
+
+def test_storm_knows_bolts_only() -> None:
+    found = condensed(load_preset("storm"), "storm.txt")
+    loads = {row["task"]: row for row in found["task_load"]}
+    assert loads["count-0"]["processed_per_s"] == pytest.approx(400)
+    assert loads["count-0"]["true_rate_per_s"] == pytest.approx(500)
+    assert np.isnan(loads["split-0"]["busy_share"])
+    (row,) = found["dependency"]
+    assert (row["source_task"], row["target_task"]) == ("split-0", "count-0")
+    assert row["tuples_per_s"] == pytest.approx(400)
+
+
+@pytest.mark.parametrize("prober", ["goldpinger", "smokeping"])
+def test_round_trips_of_other_probers(prober: str) -> None:
+    """20 ms there and back; the target is an address, which kube-state-metrics knows."""
+    found = condensed(load_preset(f"thalweg-with-{prober}"), f"{prober}.txt", "kubernetes.txt")
+    (row,) = found["node_latency"]
+    assert (row["source_node"], row["target_node"]) == ("node-a", "node-b")
+    assert row["latency_s"] == pytest.approx(0.01)
+    assert [row["task"] for row in found["task_load"]] == ["count-0"], "and all else goes on"
+
+
+def test_what_kubernetes_measures() -> None:
+    found = condensed(load_preset("thalweg"), "kubernetes.txt")
+    (load,) = found["task_load"]
+    assert load["cpu_cores"] == pytest.approx(0.4), "containers only, not their sums"
+    assert load["memory_bytes"] == pytest.approx(1000)
+    assert load["io_bytes_per_s"] == pytest.approx(40)
+    (node,) = found["node_capacity"]
+    assert node["node"] == "node-a"
+    assert node["cpu_used_cores"] == pytest.approx(1.5)
+    assert node["memory_used_bytes"] == pytest.approx(5000)
+    assert node["io_share"] == pytest.approx(0.6), "of the busiest disk"
+    assert node["receive_bytes_per_s"] == pytest.approx(80), "the loopback is no link"
+    assert np.isnan(node["transmit_bytes_per_s"]), "nobody exported it"
+    assert node["bandwidth_bytes_per_s"] == pytest.approx(125e6)
+
+
+def test_half_a_name_is_another_tasks() -> None:
+    series = clean_series({"job_name": "wc", "task_name": "split"}, [(1.0, 2.0)])
+    assert series is not None
+    assert load_preset("flink").read("processed", series).labels["task"] == ""
