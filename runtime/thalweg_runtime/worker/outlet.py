@@ -1,0 +1,370 @@
+"""An outlet: one out-edge of a task, with its grouping and a link to each receiver."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thalweg_runtime.worker.causes import Cause
+from thalweg_runtime.worker.counters import Counters
+from thalweg_runtime.worker.frames import Doc, Peer, Position, Record
+from thalweg_runtime.worker.link import FULL_TUPLES, Link, Parcel
+from thalweg_runtime.worker.routes import EdgeRoutes, Target
+from thalweg_runtime.worker.settings import Limits
+from thalweg_runtime.worker.ways import Ways
+from thalweg_scheduling.group import (
+    KEY_GROUPS,
+    LoadAwareLocal,
+    NoReceiver,
+    Origin,
+    Picker,
+    Receiver,
+    joined_key,
+    key_bytes,
+    key_group,
+    picker_for,
+)
+from thalweg_scheduling.model.graph import GroupingType
+
+_AGAIN_S = 0.2
+"""After so long, tuples that nobody wanted are offered again."""
+_MOST_FORMER = 256
+_MOST_KNOWN = 65536
+_KEYED = (GroupingType.FIELDS, GroupingType.GLOBAL)
+"""Groupings by which a tuple has one owner, who has the state of its key group."""
+
+
+class Outlet:
+    """Sends what the task emits along one edge."""
+
+    def __init__(
+        self,
+        edge: EdgeRoutes,
+        counters: Counters,
+        *,
+        ways: Ways,
+        limits: Limits,
+        origin: Origin,
+        room: asyncio.Event,
+    ) -> None:
+        """`route` makes the links."""
+        self.to = edge.to
+        self.full: set[Link] = set()
+        self.doc: Doc | None = None
+        self.position = 0
+        """The furthest that a receiver knows of the source that this is."""
+        self.repeats = 0
+        """Tuples in hand that have been sent, and counted, before."""
+        self.links: dict[tuple[str, int], Link] = {}
+        self._retired: set[Link] = set()
+        self._grouping = GroupingType(edge.grouping)
+        self._keys = edge.keys
+        self._counters = counters
+        self._ways = ways
+        self._limits = limits
+        self._origin = origin
+        self._room = room
+        self._places: list[Link] = []
+        self._picker: Picker | None = None
+        self._known: dict[str, tuple[int, Link]] = {}
+        self._held: list[tuple[Record, float, Cause]] = []
+        self._again: asyncio.TimerHandle | None = None
+        self._former: dict[tuple[str, int], Peer] = {}
+        self._running: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the task should wait before it makes more."""
+        return bool(self.full) or len(self._held) >= FULL_TUPLES
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything has been answered."""
+        links = (*self.links.values(), *self._retired)
+        return not self._held and all(link.is_empty for link in links)
+
+    def route(self, edge: EdgeRoutes, version: int) -> None:
+        """Send by these routes from now on; what is not sent yet is dealt out anew."""
+        unsent = {link: link.take_unsent() for link in self.links.values()}
+        before = self.links
+        if edge.grouping != self._grouping:
+            self._picker = None
+        self._keys, self._grouping = edge.keys, GroupingType(edge.grouping)
+        self.links = {}
+        for target in edge.targets:
+            known = before.pop(target.key, None)
+            if known is None or known.target.address != target.address:
+                if known is not None:
+                    before[target.key] = known
+                known = self._linked(target)
+            known.target = target
+            self.links[target.key] = known
+        self._tell(version, before)
+        for key, link in before.items():
+            self._former[key] = link.target.peer
+            self._retired.add(link)
+            link.retire()
+        while len(self._former) > _MOST_FORMER:
+            self._former.pop(next(iter(self._former)))
+        self._regroup()
+        for link, parcels in unsent.items():
+            self._put_again(link, parcels)
+        self._offer_again()
+
+    def put(self, record: Record, born: float, cause: Cause) -> None:
+        """Send a tuple to whom the grouping says."""
+        try:
+            if self._picker is not None:
+                self._put_picked(self._picker, record, born, cause)
+                return
+            if self._grouping is GroupingType.BROADCAST and self._places:
+                for link in self._places:
+                    link.put(record, born, -1, cause)
+                return
+        except NoReceiver:
+            pass
+        self._hold(record, born, cause)
+
+    def put_many(self, records: Sequence[Record], born: Sequence[float], cause: Cause) -> None:
+        """Send tuples; by key this is what a worker does most, so it is one plain loop."""
+        is_by_key = self._grouping is GroupingType.FIELDS and len(self._keys) == 1
+        if self._picker is None or not is_by_key:
+            for place, record in enumerate(records):
+                self.put(record, born[place], cause)
+            return
+        key, known, picker = self._keys[0], self._known.get, self._picker
+        for record, at_s in zip(records, born, strict=True):
+            value = record.get(key)
+            # A word that was met before is in the cache, whatever else is not text.
+            found = known(value) if type(value) is str else None
+            try:
+                group, link = found or self._owner(picker, record)
+            except NoReceiver:
+                self._hold(record, at_s, cause)
+            else:
+                link.put(record, at_s, group, cause)
+
+    def flush(self) -> None:
+        """Send what waits for company."""
+        for link in self._places:
+            link.flush()
+
+    def tell(self, position: Position) -> None:
+        """Let every receiver keep how far the source has come."""
+        for link in self.links.values():
+            link.tell(position)
+
+    def balance(self) -> None:
+        """Let a grouping that follows the load see how much each receiver has to do."""
+        if isinstance(self._picker, LoadAwareLocal):
+            self._picker = self._picker.observed([link.load for link in self._places])
+
+    def came_up(self, link: Link) -> None:
+        """A receiver is there, or is there again."""
+        if not link.is_retired:
+            self._regroup()
+            self._offer_again()
+
+    def went_down(self, link: Link, parcels: list[Parcel]) -> None:
+        """A receiver is gone or leaves: others get what it has not answered."""
+        if not link.is_retired:
+            self._regroup()
+        self._put_again(link, parcels)
+        self._offer_again()
+
+    def refused(self, link: Link, parcel: Parcel) -> None:
+        """A receiver does not own these groups, or leaves."""
+        if link.is_leaving and self._grouping not in _KEYED:
+            self.went_down(link, [parcel])
+            return
+        # By the same routes it would be refused again: wait a little, or for new ones.
+        self._repeat(parcel)
+        for record, born, cause in parcel.entries():
+            cause.pending += 1
+            self._held.append((record, born, cause))
+        parcel.release()
+        self._schedule()
+
+    def has_room(self) -> None:
+        """A link that was full is not any more."""
+        if not self.is_full:
+            self._room.set()
+
+    def ended(self, link: Link) -> None:
+        """A link that was retired is closed."""
+        self._retired.discard(link)
+
+    def end(self) -> None:
+        """The edge is no more: what has been sent is finished, the rest goes nowhere."""
+        for link in self.links.values():
+            for parcel in link.take_unsent():
+                parcel.release()
+            self._retired.add(link)
+            link.retire()
+        self.links, self._places, self._picker = {}, [], None
+        held, self._held = self._held, []
+        for _, _, cause in held:
+            cause.release()
+
+    async def close(self) -> None:
+        """Let go of everybody."""
+        if self._again is not None:
+            self._again.cancel()
+        for link in (*self.links.values(), *self._retired):
+            link.close()
+        for task in tuple(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    def _linked(self, target: Target) -> Link:
+        traffic = self._counters.to(self.to, target.receiver.name)
+        link = Link(target, self, traffic, ways=self._ways, limits=self._limits)
+        task = asyncio.get_running_loop().create_task(link.run())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return link
+
+    def _put_picked(self, picker: Picker, record: Record, born: float, cause: Cause) -> None:
+        if self._grouping is GroupingType.FIELDS:
+            group, link = self._owner(picker, record)
+            link.put(record, born, group, cause)
+        elif self._grouping is GroupingType.GLOBAL:
+            self._places[picker.pick(None)].put(record, born, 0, cause)
+        else:
+            key = self._key(record) if self._keys else None
+            self._places[picker.pick(key)].put(record, born, -1, cause)
+
+    def _owner(self, picker: Picker, record: Record) -> tuple[int, Link]:
+        """The key group of a record, and whose it is; words that come often are remembered."""
+        if len(self._keys) == 1:
+            value = record.get(self._keys[0])
+            # Only text: 1, 1.0 and True are one key in a dict, but not by their bytes.
+            if type(value) is str:
+                found = self._known.get(value)
+                if found is None:
+                    if len(self._known) >= _MOST_KNOWN:
+                        self._known.clear()
+                    found = self._known[value] = self._looked_up(picker, key_bytes(value))
+                return found
+        return self._looked_up(picker, self._key(record))
+
+    def _looked_up(self, picker: Picker, key: bytes) -> tuple[int, Link]:
+        return key_group(key), self._places[picker.pick(key)]
+
+    def _key(self, record: Record) -> bytes:
+        return joined_key([record.get(key) for key in self._keys])
+
+    def _hold(self, record: Record, born: float, cause: Cause) -> None:
+        cause.pending += 1
+        self._held.append((record, born, cause))
+
+    def _regroup(self) -> None:
+        """Ask the grouping again with those that can be sent to now."""
+        self._known.clear()
+        links = list(self.links.values())
+        if self._grouping not in _KEYED and self._grouping is not GroupingType.BROADCAST:
+            # An owner that is away is waited for; anybody else can be replaced.
+            links = [one for one in links if not one.was_down and not one.is_leaving] or links
+        self._places = links
+        self._picker = self._picker_of([self._receiver(link) for link in links])
+
+    def _picker_of(self, receivers: Sequence[Receiver]) -> Picker | None:
+        if self._grouping is GroupingType.BROADCAST:
+            return None
+        try:
+            if self._picker is not None:
+                return self._picker.update(receivers)
+            origin = self._whereabouts(receivers)
+            seed = self._ways.seed
+            return picker_for(self._grouping, receivers, origin, seed=seed)
+        except NoReceiver:
+            return None
+
+    def _receiver(self, link: Link) -> Receiver:
+        """The receiver, as near as it is: nothing is nearer than the same process."""
+        if link.target.key not in self._ways.neighbours:
+            return link.target.receiver
+        return replace(link.target.receiver, process=self._origin.process)
+
+    def _whereabouts(self, receivers: Sequence[Receiver]) -> Origin:
+        """The sender's own place; a receiver on the same node tells the domain."""
+        if self._origin.domain:
+            return self._origin
+        domains = (one.domain for one in receivers if one.node == self._origin.node)
+        return replace(self._origin, domain=next(domains, ""))
+
+    def _tell(self, version: int, leaving: dict[tuple[str, int], Link]) -> None:
+        """Tell receivers, and those that were, who owns what."""
+        if self._grouping not in _KEYED:
+            self.doc = None
+            return
+        for key in self.links:
+            self._former.pop(key, None)
+        former = {**self._former, **{key: link.target.peer for key, link in leaving.items()}}
+        self.doc = Doc(
+            edge=self._ways.vertex,
+            version=version,
+            peers=self._owners(),
+            former=tuple(former.values()),
+        )
+        for link in (*self.links.values(), *leaving.values()):
+            link.tell(self.doc)
+
+    def _owners(self) -> tuple[Peer, ...]:
+        peers = [link.target.peer for link in self.links.values()]
+        if self._grouping is GroupingType.GLOBAL:
+            receivers = [link.target.receiver for link in self.links.values()]
+            try:
+                chosen = picker_for(GroupingType.GLOBAL, receivers).pick(None)
+            except NoReceiver:
+                chosen = -1
+            whole = ((0, KEY_GROUPS - 1),)
+            peers = [
+                Peer(one.name, one.incarnation, one.address, whole if place == chosen else ())
+                for place, one in enumerate(peers)
+            ]
+        return tuple(peers)
+
+    def _put_again(self, link: Link, parcels: Sequence[Parcel]) -> None:
+        """Deal out anew what a link had; of a broadcast, only the same task is without its copy."""
+        heir = self._heir(link)
+        is_lost = self._grouping is GroupingType.BROADCAST and heir is None
+        for parcel in parcels:
+            if parcel.was_sent and not is_lost:
+                self._repeat(parcel)
+            for record, born, cause in parcel.entries():
+                if self._grouping is not GroupingType.BROADCAST:
+                    self.put(record, born, cause)
+                elif heir is not None:
+                    heir.put(record, born, -1, cause)
+            parcel.release()
+
+    def _repeat(self, parcel: Parcel) -> None:
+        self._counters.resent += len(parcel.batch.records)
+        self.repeats += len(parcel.batch.records)
+
+    def _heir(self, link: Link) -> Link | None:
+        """The link to the same task, perhaps in a later pod; None if there is no such task now."""
+        same = (
+            one for one in self._places if one.target.receiver.name == link.target.receiver.name
+        )
+        return next(same, None)
+
+    def _offer_again(self) -> None:
+        """Try what was held back; what nobody wants now is held back again."""
+        held, self._held = self._held, []
+        for record, born, cause in held:
+            self.put(record, born, cause)
+            cause.release()
+        self.flush()
+        if self._held:
+            self._schedule()
+        self.has_room()
+
+    def _schedule(self) -> None:
+        if self._again is None:
+            loop = asyncio.get_running_loop()
+            self._again = loop.call_later(_AGAIN_S, self._retry)
+
+    def _retry(self) -> None:
+        self._again = None
+        self._offer_again()
