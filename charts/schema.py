@@ -117,7 +117,30 @@ def _around() -> dict[str, Schema]:
             interval=text("How often to scrape.", pattern="^[0-9]+(ms|s|m)$"),
             labels=free("More labels, such as the one by which your Prometheus selects."),
         ),
+        "prober": _prober(),
     }
+
+
+def _prober() -> Schema:
+    return group(
+        "Measures how far nodes are apart.",
+        enabled={"type": "boolean", "description": "Whether each node gets a prober."},
+        image=_image(),
+        roundSeconds={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "How often a node asks the others.",
+        },
+        everyPairUpTo={
+            "type": "integer",
+            "minimum": 2,
+            "description": "Nodes up to which every pair is measured; beyond, a sample.",
+        },
+        domainLabel=text("The node label that names the domain.", pattern="^[A-Za-z0-9./_-]+$"),
+        resources=free("Requests and limits of a prober's container."),
+        nodeSelector=free("Labels that a node must have to be measured."),
+        tolerations=items("Taints that the probers bear."),
+    )
 
 
 def schema() -> Schema:

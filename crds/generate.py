@@ -105,6 +105,7 @@ KINDS = (
             ("Gain", "string", ".spec.predicted.gain"),
             ("Approved", "boolean", ".spec.approved"),
             ("Applied", "string", _condition("Applied")),
+            ("Verified", "string", _condition("Verified")),
             _AGE,
         ),
     ),

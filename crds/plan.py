@@ -204,7 +204,7 @@ def _status() -> Schema:
         "What came of it.",
         {
             "observedGeneration": observed_generation(),
-            "conditions": conditions(("Approved", "Applied", "Verified", "RolledBack", "Lapsed")),
+            "conditions": conditions(("Applied", "Verified")),
             "startedAt": moment("When the first step was taken."),
             "appliedAt": moment("When the last step was done."),
             "stepsDone": count("Steps that are done."),

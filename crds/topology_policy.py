@@ -88,7 +88,7 @@ def scaling() -> Schema:
                 "maximum": 95,
             },
             "backlogSeconds": _seconds(
-                "The time in which a backlog should be worked off.", least=1, default=60
+                "The time in which a backlog should be worked off.", least=1, default=180
             ),
             "scaleDownAfterSeconds": _seconds(
                 "Take tasks away only after fewer have been enough for so long.",

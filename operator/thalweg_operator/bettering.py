@@ -32,15 +32,17 @@ class Bettering:
     def __post_init__(self) -> None:
         """Find the topology's part of the matrices."""
         tasks = [task.name for task in self._tasks()]
-        nodes = sorted(self.situation.nodes)
+        nodes, label = self.situation.nodes, self.situation.spec.placement.domain_label
+        domains = {name: domain_of(nodes[name], label) for name in sorted(nodes)}
         matrices = None if self.reading is None else self.reading.matrices
         key = (self.facts.namespace, self.facts.name)
-        self.measured: Measured = measured_for(matrices, key, tasks, nodes)
+        self.measured: Measured = measured_for(matrices, key, tasks, domains)
 
     def is_at_rest(self, outcome: Outcome) -> bool:
         """Whether nothing is under way: only then is it clear what a change would do."""
         spec = self.situation.spec
-        if spec.suspend or (spec.placement.mode is Mode.OFF and spec.scaling.mode is Mode.OFF):
+        modes = (spec.placement.mode, spec.scaling.mode, spec.grouping_mode)
+        if spec.suspend or all(mode is Mode.OFF for mode in modes):
             return False
         surveys = self.situation.surveys.values()
         busy = any(one.needs or one.retire or one.delete or one.disrupted for one in surveys)
@@ -56,6 +58,16 @@ class Bettering:
             look_for_moves=look_for_moves,
             scaled_by_others=tuple(self.facts.scaled_by_others),
         )
+
+    @property
+    def where(self) -> dict[str, str]:
+        """The node of each task that is served."""
+        return {
+            task.name: pod.node
+            for survey in self.situation.surveys.values()
+            for task, pod in survey.serving.items()
+            if pod.node is not None
+        }
 
     def conditions(self, improvement: Improvement | None) -> tuple[Condition, ...]:
         """What people and other programs should know about measuring and planning."""

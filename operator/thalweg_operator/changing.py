@@ -4,10 +4,13 @@ A plan is written down before anything is done, and where it stands is written d
 A turn carries out at most one plan, and proposes another only when the topology stands still.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from thalweg_operator.act.plans import (
+    EdgeName,
     PlanState,
     Proposal,
     Standing,
@@ -19,14 +22,27 @@ from thalweg_operator.act.plans import (
     superfluous,
 )
 from thalweg_operator.act.progress import Progress, progress_of
-from thalweg_operator.act.structure import topology_owner
+from thalweg_operator.act.structure import owner_of
 from thalweg_operator.api.topology import Mode, TopologySpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import STREAM_PLANS, STREAM_VERTICES, Object
 from thalweg_operator.errors import Conflict
 from thalweg_operator.improving import Improvement, moves_allowed
 from thalweg_operator.observe.facts import epoch_s
+from thalweg_operator.observe.measured import Measured
 from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.proving import (
+    Figures,
+    figures_before,
+    figures_of,
+    judge_plan,
+    measured_status,
+    stable_plan,
+    to_prove,
+    to_undo,
+    undoing,
+    unnoted_roll_backs,
+)
 from thalweg_operator.report.conditions import Condition, merged_conditions
 from thalweg_operator.report.status import Decision, timestamp
 from thalweg_scheduling.model.plan import Plan
@@ -35,7 +51,10 @@ from thalweg_scheduling.model.reasons import ReasonCode
 _REPROPOSE_S = 300.0
 """A proposal that nobody has answered is replaced by another one at most this often."""
 _NO_PROGRESS = Progress(done=0, total=0)
-_CHANGES = (ReasonCode.SCALED_UP, ReasonCode.SCALED_DOWN, ReasonCode.MOVED)
+_CHANGES = (
+    *(ReasonCode.SCALED_UP, ReasonCode.SCALED_DOWN),
+    *(ReasonCode.MOVED, ReasonCode.ROLLED_BACK, ReasonCode.REGROUPED),
+)
 
 
 @dataclass(kw_only=True)
@@ -47,6 +66,7 @@ class Changing:
     facts: TopologyFacts
     spec: TopologySpec
     refused_after_s: float
+    prove_after_s: float
 
     def __post_init__(self) -> None:
         """Read the plans that are there."""
@@ -58,12 +78,21 @@ class Changing:
         """The generation of the spec that plans are about."""
         return int(self.facts.topology["metadata"].get("generation") or 0)
 
-    def resume(self, replicas: Mapping[str, int]) -> Progress:
+    @property
+    def stable(self) -> str:
+        """The name of the last plan that proved good."""
+        return stable_plan(self.states)
+
+    def resume(
+        self, replicas: Mapping[str, int], routed: Mapping[EdgeName, Mapping[str, float]]
+    ) -> Progress:
         """Find the plan to carry out, end those that the world has overtaken, and see how far."""
         now = fingerprint(self.facts.pods, self.world.nodes.values())
         for state in self.states:
             self._look_at(state, now)
-        for state in superfluous(self.states):
+        for undone, by in unnoted_roll_backs(self.states):
+            self._write(undone, {"rolledBackTo": by.name})
+        for state in superfluous(self.states, stable=self.stable):
             self._forget(state)
         if self.running is None:
             return _NO_PROGRESS
@@ -72,11 +101,8 @@ class Changing:
             replicas,
             self.facts.pods,
             moves_allowed(self.spec.budgets, self.world.now_s),
-            usable={
-                name
-                for name, node in self.world.nodes.items()
-                if node.is_ready and not node.is_cordoned and not node.is_deleting
-            },
+            routed=routed,
+            usable=self._usable(),
             refused_before_s=self.world.now_s - self.refused_after_s,
         )
 
@@ -100,10 +126,36 @@ class Changing:
         )
         return None
 
-    def propose(self, improvement: Improvement, replicas: Mapping[str, int]) -> Decision | None:
+    def prove(self, measured: Measured, shown: Mapping[str, Any] | None) -> None:
+        """Write down what came of the last plan, once that can be seen."""
+        state = to_prove(self.states, measured.observed_at_s, self.prove_after_s)
+        if state is None or shown is None:
+            return
+        proof = judge_plan(figures_before(state), figures_of(measured))
+        if proof is None:
+            return
+        conditions = merged_conditions(
+            state.status.get("conditions") or (),
+            (proof,),
+            generation=1,
+            at=timestamp(self.world.now_s),
+        )
+        self._write(state, {"measured": measured_status(shown), "conditions": conditions})
+
+    def undo(self, where: Mapping[str, str]) -> Improvement | None:
+        """The plan that takes back one that got worse; `where` is the node of each task."""
+        state = to_undo(self.states)
+        plan = None if state is None else undoing(state, where, self._usable())
+        if plan is None:
+            return None
+        return Improvement(plan=plan, cost_before=math.nan, looked_for_moves=False)
+
+    def propose(
+        self, improvement: Improvement, replicas: Mapping[str, int], before: Figures
+    ) -> Decision | None:
         """Write a plan down, and start it where the mode allows."""
         plan = improvement.plan
-        if not (plan.moves or plan.replicas) or self._is_proposed_already(plan):
+        if not (plan.moves or plan.replicas or plan.weights) or self._is_proposed_already(plan):
             return None
         for state in self.states:
             if state.standing is Standing.PROPOSED:
@@ -116,8 +168,9 @@ class Changing:
             summary=summary_of(plan),
             replicas_now=replicas,
             cost_before=improvement.cost_before,
+            measured_before=before.text(),
         )
-        owner = topology_owner(self.facts.topology)
+        owner = owner_of(self.facts.topology)
         number = next_number(self.states)
         manifest = plan_manifest(self.facts.namespace, owner, number, proposal)
         body = self.client.create(STREAM_PLANS, manifest)
@@ -126,6 +179,13 @@ class Changing:
             self._note(made, Standing.RUNNING, "carried out from now on", done=0)
         reason = str(plan.reasons[0].code) if plan.reasons else "Planned"
         return Decision(reason=reason, message=proposal.summary, plan=made.name)
+
+    def _usable(self) -> set[str]:
+        return {
+            name
+            for name, node in self.world.nodes.items()
+            if node.is_ready and not node.is_cordoned and not node.is_deleting
+        }
 
     def _look_at(self, state: PlanState, now: str) -> None:
         standing = state.standing
@@ -142,8 +202,10 @@ class Changing:
             self.running = state
 
     def _mode(self, state: PlanState) -> Mode:
-        """Scaling and placement may each have a mode of their own."""
-        return self.spec.scaling.mode if state.spec.get("replicas") else self.spec.placement.mode
+        """Scaling, placement and grouping may each have a mode of their own."""
+        if state.spec.get("replicas"):
+            return self.spec.scaling.mode
+        return self.spec.placement.mode if state.spec.get("moves") else self.spec.grouping_mode
 
     def _is_proposed_already(self, plan: Plan) -> bool:
         """Whether what was proposed last is the same, or still waits for its answer."""
@@ -152,7 +214,12 @@ class Changing:
         newest = self.states[0].spec
         moves = [(one["task"], one["to"]) for one in newest.get("moves") or ()]
         counts = {one["vertex"]: one["to"] for one in newest.get("replicas") or ()}
-        if moves == [(m.task, m.target) for m in plan.moves] and counts == dict(plan.replicas):
+        weights = {(one["from"], one["to"]) for one in newest.get("weights") or ()}
+        if (
+            moves == [(m.task, m.target) for m in plan.moves]
+            and counts == dict(plan.replicas)
+            and weights == {(edge.source, edge.target) for edge in plan.weights}
+        ):
             return True
         return self.world.now_s - epoch_s(newest["decidedAt"]) < _REPROPOSE_S
 
@@ -187,7 +254,7 @@ class Changing:
             "conditions": merged_conditions(
                 before.get("conditions") or (), (condition,), generation=1, at=at
             ),
-            "stepsTotal": len(state.steps),
+            "stepsTotal": state.total,
         }
         if done is not None:
             status["stepsDone"] = done
@@ -196,6 +263,9 @@ class Changing:
             status["appliedAt"] = at
         if all(before.get(key) == value for key, value in status.items()):
             return
+        self._write(state, status)
+
+    def _write(self, state: PlanState, status: Mapping[str, Any]) -> None:
         metadata = state.body["metadata"]
         self.client.merge(
             STREAM_PLANS,

@@ -1,7 +1,7 @@
 """From what was observed of one topology to a plan: the snapshot is built here, and only here."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Situation:
     nodes: Mapping[str, NodeFact]
     ledger: Ledger
     now_s: float
+    weights: Mapping[tuple[str, str], Mapping[str, float]] = field(default_factory=dict)
+    """Edge to the weight of each receiving task, as the routes have it."""
 
 
 def place_tasks(situation: Situation) -> Plan:

@@ -20,6 +20,11 @@ class Health:
         self._attempt_age_s = attempt_age_s
         self._leading_since_s: float | None = None
         self._passed_at_s: float | None = None
+        self._is_prepared = False
+
+    def prepared(self) -> None:
+        """From now on a pass could begin at once."""
+        self._is_prepared = True
 
     def lead(self) -> None:
         """From now on the passes count."""
@@ -44,6 +49,8 @@ class Health:
 
     def why_not_ready(self) -> str:
         """Return why this replica is of no use yet; empty when it leads well or stands by."""
+        if not self._is_prepared:
+            return "the planner is not prepared yet"
         if self._leading_since_s is not None and self._passed_at_s is None:
             return "leading, but no pass has ended well yet"
         return self.why_not_alive()

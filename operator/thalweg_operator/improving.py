@@ -13,6 +13,7 @@ from thalweg_operator.api.topology import BudgetSpec, Mode, TopologySpec
 from thalweg_operator.deciding import Situation, Undecidable, build_snapshot
 from thalweg_operator.observe.facts import epoch_s
 from thalweg_operator.observe.measured import Measured
+from thalweg_operator.proving import holds_still
 from thalweg_scheduling.decide import decide
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.model.errors import SchedulingError
@@ -25,8 +26,14 @@ from thalweg_scheduling.model.limits import (
     Trust,
 )
 from thalweg_scheduling.model.memory import Memory
-from thalweg_scheduling.model.plan import NOTHING_TO_DO, Plan
+from thalweg_scheduling.model.plan import NOTHING_TO_DO, EdgeWeights, Plan
 from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.place.spread import breaks_spread
+
+_MENDING_S = 300.0
+"""So long after a scaling, what it tore is looked at in every turn, not once in an interval."""
+_REGROUP_S = 30.0
+"""Weights change at most this often: senders need time to hear of them, and loads to settle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +59,9 @@ def improve(
     First whether the numbers of tasks are right, by what has been flowing lately; then, if they
     are, where the tasks should be, by what flows in the long run.
     """
+    states = tuple(plans)
     snapshot = replace(
-        _measured_snapshot(situation, measured, tuple(plans), scaled_by_others),
+        _measured_snapshot(situation, measured, states, scaled_by_others),
         # After a restart nothing is known of the time before: a lull begins now.
         memory=memory or Memory(at_s=situation.now_s),
     )
@@ -62,17 +70,18 @@ def improve(
         replace(
             snapshot,
             traffic=measured.recent_traffic,
-            limits=_only(snapshot.limits, move=False),
+            limits=_only(snapshot.limits, scale=True),
         ),
     )
     cost = objective(snapshot, snapshot.placement, snapshot.process)
-    if scaling.replicas or not look_for_moves:
+    look = look_for_moves or _was_torn(snapshot, situation.now_s)
+    if scaling.replicas or not look:
         return Improvement(plan=scaling, cost_before=cost, looked_for_moves=False)
-    moving = _ask(situation, replace(snapshot, limits=_only(snapshot.limits, scale=False)))
+    looking = replace(snapshot, memory=scaling.memory, limits=_only(snapshot.limits, place=True))
+    moving = _ask(situation, looking)
     said = tuple(one for one in scaling.reasons if one is not NOTHING_TO_DO)
     reasons = (*moving.reasons, *said)
-    plan = replace(moving, reasons=reasons, memory=scaling.memory)
-    return Improvement(plan=plan, cost_before=cost)
+    return Improvement(plan=replace(moving, reasons=reasons), cost_before=cost)
 
 
 def _ask(situation: Situation, snapshot: Snapshot) -> Plan:
@@ -83,11 +92,25 @@ def _ask(situation: Situation, snapshot: Snapshot) -> Plan:
         raise Undecidable(f"the planner cannot decide: {error}") from error
 
 
-def _only(limits: Limits, *, move: bool = True, scale: bool = True) -> Limits:
+def _only(limits: Limits, *, place: bool = False, scale: bool = False) -> Limits:
     permits = limits.permits
     return replace(
-        limits, permits=Permits(move=permits.move and move, scale=permits.scale and scale)
+        limits,
+        permits=Permits(
+            move=permits.move and place,
+            regroup=permits.regroup and place,
+            scale=permits.scale and scale,
+        ),
     )
+
+
+def _was_torn(snapshot: Snapshot, now_s: float) -> bool:
+    """Whether a scaling has just left a vertex in fewer domains than it must have."""
+    scaled_s = snapshot.last_scaled_at_s
+    if scaled_s is None or now_s - scaled_s > _MENDING_S:
+        return False
+    everywhere = np.ones(len(snapshot.placement), dtype=np.bool_)
+    return breaks_spread(snapshot, snapshot.placement, everywhere)
 
 
 def moves_allowed(budgets: Iterable[BudgetSpec], now_s: float) -> int:
@@ -124,6 +147,7 @@ def limits_of(spec: TopologySpec, now_s: float) -> Limits:
         permits=Permits(
             move=placement.mode is not Mode.OFF and moves_allowed(spec.budgets, now_s) > 0,
             scale=scaling.mode is not Mode.OFF,
+            regroup=spec.grouping_mode is not Mode.OFF,
         ),
     )
 
@@ -146,16 +170,40 @@ def _measured_snapshot(
     plans: tuple[PlanState, ...],
     scaled_by_others: Collection[str],
 ) -> Snapshot:
-    bare = build_snapshot(situation)
+    bare, limits = build_snapshot(situation), limits_of(situation.spec, situation.now_s)
     return replace(
         bare,
+        weights=_shares(situation),
         vertices=tuple(_hands_off(vertex, scaled_by_others) for vertex in bare.vertices),
         traffic=measured.traffic,
         loads=measured.loads,
         latency=measured.latency,
-        limits=limits_of(situation.spec, situation.now_s),
+        limits=replace(limits, permits=_permits(limits.permits, plans, situation.now_s)),
         last_scaled_at_s=last_change_s(plans, "replicas"),
         last_moved_at_s=last_change_s(plans, "moves"),
+    )
+
+
+def _permits(permits: Permits, plans: tuple[PlanState, ...], now_s: float) -> Permits:
+    """Less than the user allows: after a roll-back nothing moves, and weights take their time."""
+    regrouped_s = last_change_s(plans, "weights")
+    return replace(
+        permits,
+        move=permits.move and not holds_still(plans, now_s),
+        regroup=permits.regroup and (regrouped_s is None or now_s - regrouped_s >= _REGROUP_S),
+    )
+
+
+def _shares(situation: Situation) -> tuple[EdgeWeights, ...]:
+    """What each receiver gets of an edge, of one in all."""
+    return tuple(
+        EdgeWeights(
+            source=source,
+            target=target,
+            shares={task: weight / total for task, weight in sorted(weights.items())},
+        )
+        for (source, target), weights in situation.weights.items()
+        if (total := sum(weights.values())) > 0
     )
 
 

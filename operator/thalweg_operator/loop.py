@@ -11,7 +11,7 @@ from thalweg_operator.clock import Clock
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.errors import Conflict, NotLeader, OperatorError
 from thalweg_operator.judging import Verdict, judge
-from thalweg_operator.measuring import Measuring
+from thalweg_operator.measuring import Measures, Measuring
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.world import TopologyFacts, World, observe
 from thalweg_operator.report.metrics import Metrics
@@ -19,6 +19,7 @@ from thalweg_operator.report.publish import Publisher
 from thalweg_operator.settings import Settings
 from thalweg_operator.tending import Tending, counted, failed
 from thalweg_scheduling.model.memory import Memory
+from thalweg_scheduling.place.warming import warm
 
 log = logging.getLogger(__name__)
 
@@ -27,17 +28,27 @@ class Loop:
     """Turns over all topologies, one after the other, in a fixed order."""
 
     def __init__(
-        self, *, client: Client, settings: Settings, clock: Clock, metrics: Metrics
+        self,
+        *,
+        client: Client,
+        settings: Settings,
+        clock: Clock,
+        metrics: Metrics,
+        measuring: Measures | None = None,
     ) -> None:
-        """Take what every turn needs."""
+        """Take what every turn needs; without `measuring`, the settings' sources are asked."""
         self._client = client
         self._settings = settings
         self._clock = clock
         self._metrics = metrics
         self._publisher = Publisher(client)
-        self._measuring = Measuring(settings, clock)
+        self._measuring = measuring or Measuring(settings, clock, metrics)
         self._memories: dict[str, Memory | None] = {}
         self._looked_s: dict[str, float] = {}
+
+    def prepare(self) -> None:
+        """Load or compile the planner's kernels: seconds that no topology should wait for."""
+        warm()
 
     def turn(self) -> None:
         """Bring every topology one turn closer to what its spec says."""

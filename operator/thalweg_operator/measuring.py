@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 from thalweg_operator.api.topology import TopologySpec
 from thalweg_operator.clock import Clock
@@ -9,19 +10,39 @@ from thalweg_operator.condensing import Condenser, Reading
 from thalweg_operator.judging import Verdict
 from thalweg_operator.observe.expectation import expected, expected_topology
 from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.report.metrics import Metrics
+from thalweg_operator.resident import Resident
 from thalweg_operator.settings import Settings
 
 Key = tuple[str, str]
 """Source and preset, by the names that topologies use."""
 
 
-class Measuring:
-    """One condenser for each source and preset that a topology names."""
+class Measures(Protocol):
+    """Where the loop gets its measurements from."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def look(self, world: World, tended: Iterable[tuple[TopologyFacts, Verdict]]) -> None:
+        """Let measuring go on, knowing what ought to be there; never waits."""
+        ...
+
+    def reading(self, spec: TopologySpec) -> Reading | None:
+        """What was found for a topology; None where nothing measures it."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class Measuring:
+    """One condenser for each source and preset that a topology names, and one Spark for all."""
+
+    def __init__(self, settings: Settings, clock: Clock, metrics: Metrics | None = None) -> None:
         """Start nothing yet."""
         self._settings = settings
         self._clock = clock
+        self._metrics = metrics
+        self._resident: Resident | None = None
         self._condensers: dict[Key, Condenser] = {}
         self._readings: dict[Key, Reading] = {}
 
@@ -37,6 +58,11 @@ class Measuring:
         for key, topologies in wanted.items():
             document = expected(topologies, world.nodes.values())
             self._readings[key] = self._condenser(key).tick(document)
+            self._count(key, self._readings[key])
+
+    def _count(self, key: Key, reading: Reading) -> None:
+        if self._metrics is not None and reading.matrices is not None:
+            self._metrics.condensed_by(*key, reading.matrices.engine)
 
     def reading(self, spec: TopologySpec) -> Reading | None:
         """What was found for a topology; None where its source is not in the settings."""
@@ -46,17 +72,22 @@ class Measuring:
         """End the children."""
         for condenser in self._condensers.values():
             condenser.close()
+        if self._resident is not None:
+            self._resident.close()
 
     def _condenser(self, key: Key) -> Condenser:
         if key not in self._condensers:
             source, preset = key
             condense = self._settings.condense
+            if self._resident is None and condense.engine == "spark":
+                self._resident = Resident(condense, Path(condense.folder) / "spark", self._clock)
             self._condensers[key] = Condenser(
                 source=self._settings.metrics_sources[source],
                 preset=preset,
                 settings=condense,
                 folder=Path(condense.folder) / f"{source}-{preset}",
                 clock=self._clock,
+                resident=self._resident,
             )
         return self._condensers[key]
 

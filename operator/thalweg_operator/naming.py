@@ -21,6 +21,7 @@ RETIRING = "retiring"
 PLANNED_NODE = f"{GROUP}/planned-node"
 RETIRED_AT = f"{GROUP}/retired-at"
 ROUTES_VERSION = f"{GROUP}/routes-version"
+MEASURED_BEFORE = f"{GROUP}/measured-before"
 
 MANAGED = f"{MANAGED_BY}={MANAGER}"
 """Selects what the operator made."""

@@ -34,6 +34,10 @@ OUR_KINDS = (STREAM_TOPOLOGIES, STREAM_VERTICES, STREAM_PLANS)
 class Turning(Protocol):
     """The loop, as the process sees it."""
 
+    def prepare(self) -> None:
+        """Do beforehand what would make the first pass slow."""
+        ...
+
     def turn(self) -> None:
         """Do one pass over the cluster."""
         ...
@@ -71,7 +75,12 @@ class Replica:
         )
         self._metrics.leader.set_function(lambda: float(elector.is_leading()))
         self._health = Health(settings, clock=self._clock, attempt_age_s=self._keeper.attempt_age_s)
-        self._client = Client(connection, guard=self._guard, count_write=self._metrics.count_write)
+        self._client = Client(
+            connection,
+            guard=self._guard,
+            count_write=self._metrics.count_write,
+            writes_at_once=settings.writes_at_once,
+        )
         self._loop = make_loop(self._client, self._metrics, self._clock)
         self._watch = Watch(settings, connection=connection, wake=self._wake)
 
@@ -80,6 +89,9 @@ class Replica:
         pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics_page}
         with Server(self._settings.serving, pages), _signals(self._wake):
             self._keeper.start()
+            # In this thread, beside the Lease's: whoever waits for it waits for nothing else.
+            self._loop.prepare()
+            self._health.prepared()
             self._stand_by()
             if not self._wake.is_stopping():
                 self._lead()

@@ -77,6 +77,15 @@ class MetricsSource:
     ca_file: str = ""
     """Certificates to trust. Empty: the system's."""
 
+    basic_file: str = ""
+    """A file with `user:password`, read anew for each request. Empty: none is sent."""
+
+    certificate_file: str = ""
+    """A client certificate with its key, for mutual TLS. Empty: none."""
+
+    tenant: str = ""
+    """The tenant to ask Mimir or Thanos for, sent as their headers want it. Empty: none."""
+
     timeout_s: float = 20.0
     """Longest wait for one answer; above Prometheus' own usual query time."""
 
@@ -88,6 +97,16 @@ class MetricsSource:
             )
         if self.timeout_s <= 0:
             raise InvalidSettings("metrics source: timeout_s must be above 0")
+        if self.token_file and self.basic_file:
+            raise InvalidSettings("metrics source: give token_file or basic_file, not both")
+        if not self.tenant.isprintable():
+            raise InvalidSettings("metrics source: tenant must be one line of printable text")
+
+
+_ABOVE_ZERO = (
+    *("interval_s", "timeout_s", "start_timeout_s", "recycle_passes", "keep_runs"),
+    *("scaling_window_s", "placement_window_s"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +116,14 @@ class CondenseSettings:
     folder: str = "/var/lib/thalweg"
     """Where the matrix store is kept. Lost, it is made anew; kept, it is history."""
 
-    engine: str = "numpy"
-    """What condenses: `numpy` or `spark`."""
+    store: str = ""
+    """Another place for the matrix store, such as `hdfs://…` or `s3://…`. Empty: in the folder."""
+
+    keep_runs: int = 20
+    """Runs that the matrix store keeps; a day's history by the default interval is 5760."""
+
+    engine: str = "spark"
+    """What condenses: `spark`, or `numpy` where there is no Java. Numpy stands in for Spark."""
 
     interval_s: float = 15.0
     """Pause between the starts of two runs; as often as a pass may act on what they find."""
@@ -106,12 +131,35 @@ class CondenseSettings:
     timeout_s: float = 60.0
     """A run that takes longer is ended."""
 
+    scaling_window_s: float = 30.0
+    """How far back loads are measured: at least four scrapes. Shorter sees a change sooner."""
+
+    placement_window_s: float = 300.0
+    """How far back traffic and latencies are measured, and what is scraped seldom."""
+
+    spark_master: str = "local[*]"
+    """Where Spark runs: `local[*]`, `spark://…`, `k8s://…` or `sc://…` (Spark Connect)."""
+
+    spark_memory: str = "1g"
+    """Heap of Spark's driver."""
+
+    spark_limit_bytes: int = 2 * 2**30
+    """The Spark child is started anew when it holds more than this between two runs, and ended
+    when it holds half as much again in the middle of one."""
+
+    start_timeout_s: float = 180.0
+    """A Spark that is not ready by then is ended; a loaded machine takes a minute."""
+
+    recycle_passes: int = 2000
+    """The Spark child is started anew after this many runs: eight hours of them."""
+
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
         if self.engine not in ("numpy", "spark"):
             raise InvalidSettings(f"condense: engine must be numpy or spark; got {self.engine!r}")
-        if self.interval_s <= 0 or self.timeout_s <= 0:
-            raise InvalidSettings("condense: interval_s and timeout_s must be above 0")
+        for name in _ABOVE_ZERO:
+            if getattr(self, name) <= 0:
+                raise InvalidSettings(f"condense: {name} must be above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +205,14 @@ class Settings:
     """Pause between two looks for a better placement of one topology: that search costs up to half
     a second of CPU, and what it goes by changes in minutes."""
 
+    prove_after_s: float = 60.0
+    """A plan is judged by what was measured this long after it was carried out: longer than the
+    half minute that latencies are measured over."""
+
+    writes_at_once: int = 8
+    """Writes that do not depend on each other and may be under way together. Each waits for etcd's
+    disk; more of them make a first start faster and load the API server more."""
+
     metrics_sources: Mapping[str, MetricsSource] = field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -170,10 +226,10 @@ class Settings:
         for name in ("pass_interval_s", "replace_after_not_ready_s", "unschedulable_after_s"):
             if getattr(self, name) <= 0:
                 raise InvalidSettings(f"{name} must be above 0; got {getattr(self, name)}")
-        for name in ("debounce_s", "retire_grace_s", "placement_interval_s"):
+        for name in ("debounce_s", "retire_grace_s", "placement_interval_s", "prove_after_s"):
             if getattr(self, name) < 0:
                 raise InvalidSettings(f"{name} must not be negative; got {getattr(self, name)}")
-        for name in ("stalled_after_passes", "surge_per_vertex"):
+        for name in ("stalled_after_passes", "surge_per_vertex", "writes_at_once"):
             if getattr(self, name) < 1:
                 raise InvalidSettings(f"{name} must be at least 1; got {getattr(self, name)}")
 

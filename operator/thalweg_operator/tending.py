@@ -1,56 +1,38 @@
 """One topology's turn: judge its spec, keep what it owns, place what has no pod, write routes."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from thalweg_operator import naming
 from thalweg_operator.act.carry_out import (
     Happening,
     Post,
     end_pods,
-    make_pods,
     posts_for,
     retire_pods,
     without_room_for_two,
 )
-from thalweg_operator.act.keeping import create_owned, keep
-from thalweg_operator.act.manifests import Owner, template_hash
+from thalweg_operator.act.making import Batch, make_pods
+from thalweg_operator.act.manifests import template_hash
+from thalweg_operator.act.plans import EdgeName
 from thalweg_operator.act.progress import Progress
-from thalweg_operator.act.routes import (
-    RoutedEdge,
-    receiver_of,
-    routes_document,
-    routes_text,
-)
-from thalweg_operator.act.structure import (
-    budget_manifest,
-    clamped,
-    last_valid_manifest,
-    routes_manifest,
-    topology_owner,
-    vertex_manifest,
-)
-from thalweg_operator.api.topology import Binding, EdgeSpec, TopologySpec, VertexSpec
+from thalweg_operator.act.upkeep import Upkeep
+from thalweg_operator.api.topology import Binding, TopologySpec, VertexSpec
 from thalweg_operator.bettering import Bettering
 from thalweg_operator.changing import Changing
 from thalweg_operator.cluster.client import Client
-from thalweg_operator.cluster.resources import (
-    CONFIG_MAPS,
-    POD_DISRUPTION_BUDGETS,
-    STREAM_VERTICES,
-    Object,
-    Resource,
-)
+from thalweg_operator.cluster.resources import CONFIG_MAPS, Object
 from thalweg_operator.deciding import Situation, domain_of, fits_instead, place_tasks
 from thalweg_operator.errors import OperatorError
+from thalweg_operator.improving import Improvement
 from thalweg_operator.judging import Verdict
-from thalweg_operator.measuring import Measuring
+from thalweg_operator.measuring import Measures
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.requests import requests_of
 from thalweg_operator.observe.survey import Patience, Survey, Wanted, Why, survey
 from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.proving import figures_of
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
+from thalweg_operator.routing import Routing
 from thalweg_operator.settings import Settings
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import Plan
@@ -67,7 +49,7 @@ class Tending:
     facts: TopologyFacts
     verdict: Verdict
     ledger: Ledger
-    measuring: Measuring
+    measuring: Measures
     memory: Memory | None = None
     """What the last decision handed over; what this one hands over, once it is made."""
     look_for_moves: bool = True
@@ -85,20 +67,25 @@ class Tending:
         if spec is None:
             return Outcome(judgement=verdict.judgement, surveys={}, domains={})
         with self.metrics.stage("act"):
-            self._remember(verdict)
-            vertices = self._keep_vertices(spec)
+            upkeep = Upkeep(client=self.client, facts=self.facts)
+            if verdict.judgement.is_valid:
+                upkeep.remember(verdict.judgement.generation)
+            vertices = upkeep.keep_vertices(spec)
             changing = self._changing(spec)
-            progress = changing.resume(_replicas(vertices))
+            routing = self._routing(spec)
+            progress = changing.resume(_replicas(vertices), routing.weights())
+            routing.planned = progress.weights
         wanted = {
             vertex.name: self._wanted(spec, vertex, vertices, progress) for vertex in spec.vertices
         }
         surveys = {name: self._survey(spec, wish) for name, wish in wanted.items()}
-        situation = self._situation(spec, wanted, surveys)
+        situation = self._situation(spec, wanted, surveys, routing.weights())
         with self.metrics.stage("decide"):
             plan = place_tasks(situation)
         with self.metrics.stage("act"):
             self._carry_out(situation, vertices, plan)
-            self._write_routes(spec, vertices, wanted, surveys)
+            for needless in routing.write(vertices, wanted, surveys):
+                upkeep.end(CONFIG_MAPS, needless)
             lapsed = changing.go_on(progress, vertices)
         outcome = Outcome(
             judgement=verdict.judgement,
@@ -109,6 +96,7 @@ class Tending:
             suspended=spec.suspend,
             decision=_decision(plan, self.made) or lapsed,
             running_plan=changing.running.name if changing.running else "",
+            stable_plan=changing.stable,
         )
         return self._better(outcome, situation, changing)
 
@@ -120,20 +108,28 @@ class Tending:
             situation=situation,
             memory=self.memory,
         )
-        improvement = None
+        improvement, decided, shown = None, None, bettering.figures()
         if changing.running is None and bettering.is_at_rest(outcome):
+            with self.metrics.stage("act"):
+                changing.prove(bettering.measured, shown)
             with self.metrics.stage("decide"):
-                improvement = bettering.improve(changing.states, look_for_moves=self.look_for_moves)
-                self.has_looked = improvement.looked_for_moves
-                self.memory = improvement.plan.memory
-        with self.metrics.stage("act"):
-            decided = changing.propose(improvement, situation.replicas) if improvement else None
+                improvement = changing.undo(bettering.where) or self._improve(bettering, changing)
+            with self.metrics.stage("act"):
+                before = figures_of(bettering.measured)
+                decided = changing.propose(improvement, situation.replicas, before)
         return replace(
             outcome,
             decision=decided or outcome.decision,
             further=bettering.conditions(improvement),
-            measured=bettering.figures(),
+            measured=shown,
+            stands_in="" if bettering.reading is None else bettering.reading.stands_in,
         )
+
+    def _improve(self, bettering: Bettering, changing: Changing) -> Improvement:
+        found = bettering.improve(changing.states, look_for_moves=self.look_for_moves)
+        self.has_looked = found.looked_for_moves
+        self.memory = found.plan.memory
+        return found
 
     def _changing(self, spec: TopologySpec) -> Changing:
         return Changing(
@@ -142,64 +138,11 @@ class Tending:
             facts=self.facts,
             spec=spec,
             refused_after_s=self.settings.unschedulable_after_s,
+            prove_after_s=self.settings.prove_after_s,
         )
 
-    def _remember(self, verdict: Verdict) -> None:
-        """Keep a valid spec, for the day on which the next one is not."""
-        if not verdict.judgement.is_valid:
-            return
-        manifest = last_valid_manifest(
-            self.facts.namespace,
-            topology_owner(self.facts.topology),
-            self.facts.topology["spec"],
-            verdict.judgement.generation,
-        )
-        found = self.facts.config_maps.get(manifest["metadata"]["name"])
-        keep(self.client, CONFIG_MAPS, manifest, found)
-
-    def _keep_vertices(self, spec: TopologySpec) -> dict[str, Object]:
-        """Have a StreamVertex and a budget for each vertex, and none for others."""
-        for name in sorted(set(self.facts.vertices) - {vertex.name for vertex in spec.vertices}):
-            self._end(STREAM_VERTICES, self.facts.vertices[name])
-        kept = {}
-        for vertex in spec.vertices:
-            kept[vertex.name] = self._keep_vertex(vertex)
-            owner = vertex_owner(kept[vertex.name])
-            budget = budget_manifest(self.facts.namespace, owner, self.facts.name, vertex.name)
-            found = self.facts.budgets.get(budget["metadata"]["name"])
-            keep(self.client, POD_DISRUPTION_BUDGETS, budget, found)
-        return kept
-
-    def _keep_vertex(self, vertex: VertexSpec) -> Object:
-        """Have the StreamVertex. Its replicas are others' to set; only bounds clamp them."""
-        found = self.facts.vertices.get(vertex.name)
-        replicas = vertex.replicas.initial if found is None else found["spec"]["replicas"]
-        manifest = vertex_manifest(
-            self.facts.namespace,
-            topology_owner(self.facts.topology),
-            vertex,
-            clamped(replicas, vertex),
-        )
-        if found is None:
-            return create_owned(self.client, STREAM_VERTICES, manifest)
-        if found["spec"] == manifest["spec"]:
-            return found
-        # Whole and with the resourceVersion: bounds and clamped replicas change in one write, and
-        # a `kubectl scale` that came in between is not undone.
-        return self.client.replace(STREAM_VERTICES, {**found, "spec": manifest["spec"]})
-
-    def _end(self, resource: Resource, found: Object) -> None:
-        """Delete what the spec has no place for any more, and what it owns."""
-        metadata = found["metadata"]
-        if metadata.get("deletionTimestamp"):
-            return
-        self.client.delete(
-            resource,
-            metadata["namespace"],
-            metadata["name"],
-            uid=metadata["uid"],
-            resource_version=metadata["resourceVersion"],
-        )
+    def _routing(self, spec: TopologySpec) -> Routing:
+        return Routing(client=self.client, facts=self.facts, spec=spec, domains=self._domains(spec))
 
     def _wanted(
         self,
@@ -226,7 +169,11 @@ class Tending:
         return survey(wanted, self.facts.pods, self.world.nodes, patience, self.world.now_s)
 
     def _situation(
-        self, spec: TopologySpec, wanted: dict[str, Wanted], surveys: dict[str, Survey]
+        self,
+        spec: TopologySpec,
+        wanted: dict[str, Wanted],
+        surveys: dict[str, Survey],
+        weights: dict[EdgeName, dict[str, float]],
     ) -> Situation:
         return Situation(
             name=f"{self.facts.namespace}/{self.facts.name}",
@@ -236,12 +183,14 @@ class Tending:
             nodes=self.world.nodes,
             ledger=self.ledger,
             now_s=self.world.now_s,
+            weights=weights,
         )
 
     def _carry_out(self, situation: Situation, vertices: dict[str, Object], plan: Plan) -> None:
         spec = situation.spec
         default = Binding.DOMAIN if self.world.is_autoscaled else Binding.NODE
         binds_node = (spec.placement.binding or default) is Binding.NODE
+        batches = []
         for vertex in spec.vertices:
             found = situation.surveys[vertex.name]
             posts = posts_for(
@@ -256,12 +205,18 @@ class Tending:
             self.happenings += end_pods(self.client, (*found.delete, *crowded))
             self.happenings += retire_pods(self.client, found.retire, self.world.now_s)
             self._reserve(spec, posts, plan)
-            sends = _sends(spec, vertex.name)
-            done = len(self.happenings)
-            self.happenings += make_pods(
-                self.client, vertices[vertex.name], vertex, posts, sends=sends
+            batches.append(
+                Batch(
+                    vertex=vertices[vertex.name],
+                    spec=vertex,
+                    posts=posts,
+                    sends=_sends(spec, vertex.name),
+                )
             )
-            self.made |= {one.task for one in self.happenings[done:] if one.why is not Why.REFUSED}
+        for made in make_pods(self.client, batches):
+            self.happenings.append(made)
+            if made.why is not Why.REFUSED:
+                self.made.add(made.task)
 
     def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], plan: Plan) -> None:
         """Let the topologies that come after this one know what it takes."""
@@ -271,51 +226,9 @@ class Tending:
             if node is not None:
                 self.ledger.reserve(node, requests[post.need.task.vertex])
 
-    def _write_routes(
-        self,
-        spec: TopologySpec,
-        vertices: dict[str, Object],
-        wanted: dict[str, Wanted],
-        surveys: dict[str, Survey],
-    ) -> None:
-        """Tell each sending vertex which tasks serve now."""
-        domains = self._domains(spec)
-        for vertex in spec.vertices:
-            edges = [
-                RoutedEdge(
-                    to=edge.target,
-                    grouping=_grouping(edge),
-                    replicas=max(1, wanted[edge.target].replicas),
-                    receivers=tuple(
-                        receiver
-                        for task, pod in sorted(surveys[edge.target].serving.items())
-                        if (receiver := receiver_of(task, pod, domains)) is not None
-                    ),
-                )
-                for edge in spec.edges
-                if edge.source == vertex.name
-            ]
-            stale = self.facts.config_maps.get(naming.routes_object(self.facts.name, vertex.name))
-            if edges:
-                self._write_vertex_routes(vertices[vertex.name], vertex.name, edges)
-            elif stale is not None:
-                self._end(CONFIG_MAPS, stale)
-
-    def _write_vertex_routes(self, vertex: Object, name: str, edges: list[RoutedEdge]) -> None:
-        found = self.facts.config_maps.get(naming.routes_object(self.facts.name, name))
-        text = routes_document(self.facts.name, name, edges, routes_text(found))
-        owner = vertex_owner(vertex)
-        manifest = routes_manifest(self.facts.namespace, owner, self.facts.name, name, text)
-        keep(self.client, CONFIG_MAPS, manifest, found)
-
     def _domains(self, spec: TopologySpec) -> dict[str, str]:
         label = spec.placement.domain_label
         return {name: domain_of(node, label) for name, node in self.world.nodes.items()}
-
-
-def vertex_owner(vertex: Object) -> Owner:
-    """A StreamVertex as the owner of others."""
-    return topology_owner(vertex)
 
 
 def failed(facts: TopologyFacts, error: OperatorError) -> Outcome:
@@ -338,13 +251,6 @@ def counted(facts: TopologyFacts) -> tuple[int, int]:
 
 def _sends(spec: TopologySpec, vertex: str) -> bool:
     return any(edge.source == vertex for edge in spec.edges)
-
-
-def _grouping(edge: EdgeSpec) -> dict[str, Any]:
-    grouping: dict[str, Any] = {"type": str(edge.grouping.type)}
-    if edge.grouping.keys:
-        grouping["keys"] = list(edge.grouping.keys)
-    return grouping
 
 
 def _decision(plan: Plan, made: set[str]) -> Decision | None:

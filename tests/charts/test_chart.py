@@ -188,3 +188,12 @@ def test_only_the_own_lease_is_changed() -> None:
         if rule["verbs"] != ["create"]:
             assert len(rule["resourceNames"]) == 1
     assert rules("autoscaler")[0]["verbs"] == ["get"]
+
+
+def test_the_prober_has_no_right_and_no_privilege() -> None:
+    text = (CHART / "templates" / "prober.yaml").read_text()
+    assert "automountServiceAccountToken: false" in text
+    assert "toYaml .Values.podSecurityContext" in text
+    assert "toYaml .Values.securityContext" in text
+    for word in ("hostNetwork", "hostPID", "hostPort", "privileged", "serviceAccountName"):
+        assert word not in text

@@ -56,7 +56,7 @@ def test_the_least_topology_gets_every_default(api: Client, namespace: str) -> N
         },
         "scaling": {
             "targetUtilizationPercent": 70,
-            "backlogSeconds": 60,
+            "backlogSeconds": 180,
             "scaleDownAfterSeconds": 600,
             "cooldownSeconds": 60,
             "maxUpFactor": 4,

@@ -39,6 +39,9 @@ class PretendedLoop:
         self.errors = list(errors)
         self.client: Client | None = None
 
+    def prepare(self) -> None:
+        """Nothing takes long."""
+
     def close(self) -> None:
         """Nothing was started."""
 

@@ -73,6 +73,7 @@ class TestHealth:
         self.clock = TurnedClock()
         self.attempt_age_s = 0.0
         self.health = Health(Settings(), clock=self.clock, attempt_age_s=lambda: self.attempt_age_s)
+        self.health.prepared()
 
     def test_a_standby_is_alive_and_ready_while_it_attempts(self) -> None:
         self.clock.time_s = 10_000
@@ -82,6 +83,11 @@ class TestHealth:
         self.attempt_age_s = 60
         assert "no attempt at the Lease" in self.health.why_not_alive()
         assert "no attempt at the Lease" in self.health.why_not_ready()
+
+    def test_a_replica_that_still_prepares_is_alive_but_not_ready(self) -> None:
+        health = Health(Settings(), clock=self.clock, attempt_age_s=lambda: self.attempt_age_s)
+        assert health.why_not_alive() == ""
+        assert "not prepared yet" in health.why_not_ready()
 
     def test_a_leader_is_ready_after_its_first_pass(self) -> None:
         self.health.lead()

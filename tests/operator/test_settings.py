@@ -71,6 +71,10 @@ def test_overrides_go_over_the_file(tmp_path: Path) -> None:
         ("metrics_sources: []", "metrics_sources: expected a mapping"),
         ("metrics_sources: {a: {}}", "metrics_sources.a: url is missing"),
         ("metrics_sources: {a: {url: 'ftp://x'}}", "url must be http:// or https://"),
+        (
+            "metrics_sources: {a: {url: 'http://x', token_file: /a, basic_file: /b}}",
+            "token_file or basic_file, not both",
+        ),
         ("metrics_sources: {a: {url: 'http://x', timeout_s: 0}}", "timeout_s must be above 0"),
         ("- a", "must hold a mapping"),
         ("a: [", "cannot read the settings file"),

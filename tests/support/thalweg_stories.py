@@ -5,11 +5,9 @@ look between two turns, hold the operator still, or end it after any write.
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 
 from thalweg_operator import naming
@@ -21,15 +19,17 @@ from thalweg_operator.cluster.resources import (
     EVENTS,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    STREAM_PLANS,
     STREAM_TOPOLOGIES,
     STREAM_VERTICES,
     Object,
     Resource,
 )
 from thalweg_operator.loop import Loop
+from thalweg_operator.measuring import Measures
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.settings import Settings
-from thalweg_testbed import OPERATOR_USER, AuditLog, Cluster, CommandFailed, eventually
+from thalweg_testbed import OPERATOR_USER, Cluster, CommandFailed, eventually
 
 T = TypeVar("T")
 
@@ -133,26 +133,12 @@ def node_name(pod: Mapping[str, Any]) -> str:
     return str(pod["spec"].get("nodeName") or "")
 
 
-class Ear:
-    """Hears what the API server writes into its audit log from now on.
-
-    After a long session the log is large: whoever asks again and again must not read all of it.
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._log = cluster.audit_log
-        self._start = len(self._read(0).rpartition(b"\n")[0])
-
-    def heard(self) -> AuditLog:
-        """All that was answered since."""
-        with tempfile.NamedTemporaryFile() as copy:
-            Path(copy.name).write_bytes(self._read(self._start).removeprefix(b"\n"))
-            return AuditLog.read(Path(copy.name))
-
-    def _read(self, start: int) -> bytes:
-        with self._log.open("rb") as log:
-            log.seek(start)
-            return log.read()
+def standing(plan: Mapping[str, Any]) -> str:
+    """Where a StreamPlan stands: Proposed, Running, Applied or Lapsed."""
+    for condition in (plan.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Applied":
+            return str(condition["reason"])
+    return "Proposed"
 
 
 class Story:
@@ -166,6 +152,8 @@ class Story:
             "retire_grace_s": 1.0,
             "replace_after_not_ready_s": 3.0,
             "unschedulable_after_s": 2.0,
+            "placement_interval_s": 0.0,
+            "prove_after_s": 2.0,
         }
         self.settings = Settings(namespaces=(namespace,), **{**short, **settings})
         self.writes: list[str] = []
@@ -176,6 +164,7 @@ class Story:
         ]
         self.user = Client(self._connections[0], guard=unguarded)
         self._nodes: list[str] = []
+        self.measuring: Measures | None = None
         self.loop = self.operator()
 
     @property
@@ -190,15 +179,28 @@ class Story:
             guard=guard,
             count_write=lambda verb, resource: self.writes.append(f"{verb} {resource.plural}"),
         )
-        return Loop(client=client, settings=self.settings, clock=SystemClock(), metrics=Metrics())
+        return Loop(
+            client=client,
+            settings=self.settings,
+            clock=SystemClock(),
+            metrics=Metrics(),
+            measuring=self.measuring,
+        )
+
+    def measure(self, told: Measures) -> None:
+        """Start an operator that takes these for its measurements."""
+        self.measuring = told
+        self.restart()
 
     def restart(self, **settings: Any) -> None:
         """End the operator and start another, with some settings changed."""
         self.settings = replace(self.settings, **settings)
+        self.loop.close()
         self.loop = self.operator()
 
     def close(self) -> None:
         """Let go of what the story held."""
+        self.loop.close()
         for node in self._nodes:
             self.cluster.kubectl("delete", "node", node, "--ignore-not-found", "--wait=false")
         for connection in self._connections:
@@ -235,8 +237,9 @@ class Story:
 
     def add_nodes(self, *, domains: int = 2, per_domain: int = 1, **more: Any) -> tuple[str, ...]:
         """Nodes that only this story's topologies go to: see `here`."""
+        first = ord("a") + len(self._nodes)
         made = self.cluster.add_nodes(
-            domains=[f"{self.namespace}-{chr(ord('a') + number)}" for number in range(domains)],
+            domains=[f"{self.namespace}-{chr(first + number)}" for number in range(domains)],
             per_domain=per_domain,
             labels={STORY_LABEL: self.namespace},
             **more,
@@ -345,6 +348,16 @@ class Story:
             for event in self.user.list(EVENTS, namespace=self.namespace)
             if event["regarding"]["kind"] == "StreamTopology" and event["regarding"]["name"] == name
         ]
+
+    def plans(self, name: str) -> list[Object]:
+        """A topology's StreamPlans, oldest first."""
+        found = self.owned(STREAM_PLANS, name)
+        return sorted(found, key=lambda plan: int(plan["metadata"]["name"].rsplit("-", 1)[1]))
+
+    def approve(self, plan: Mapping[str, Any]) -> None:
+        """Say yes to a plan, as a user does."""
+        patch = '{"spec":{"approved":true}}'
+        self.kubectl("patch", "splan", plan["metadata"]["name"], "--type=merge", "-p", patch)
 
     def nodes_of(self, name: str) -> dict[str, str]:
         """Where each task's active pod is bound."""

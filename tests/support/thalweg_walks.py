@@ -7,6 +7,7 @@ nothing in memory, as after SIGKILL; the next one starts from the cluster alone.
 
 import json
 import secrets
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,15 +21,25 @@ from thalweg_operator.cluster.resources import (
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    STREAM_PLANS,
     STREAM_TOPOLOGIES,
     STREAM_VERTICES,
     Object,
     Resource,
 )
 from thalweg_operator.loop import Loop
+from thalweg_operator.measuring import Measures
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.settings import Settings
-from thalweg_stories import DEADLINE_S, by_task, is_active, is_ready, node_name, task_name
+from thalweg_stories import (
+    DEADLINE_S,
+    by_task,
+    is_active,
+    is_ready,
+    node_name,
+    standing,
+    task_name,
+)
 from thalweg_testbed import OPERATOR_USER, Cluster, eventually
 
 SERVICE_ACCOUNTS = Resource(plural="serviceaccounts", kind="ServiceAccount")
@@ -49,6 +60,9 @@ class Walker:
         self._user = user
         self._connection = operators
         self._left: int | None = None
+        self._counting = threading.Lock()
+        self.measuring: Measures | None = None
+        """What the next operator that is started takes for its measurements."""
         self._loop = self._start()
 
     def arm(self, writes: int | None) -> None:
@@ -71,17 +85,27 @@ class Walker:
 
     def _start(self) -> Loop:
         settings = Settings(
-            namespaces=(self.namespace,), retire_grace_s=0.0, replace_after_not_ready_s=1.0
+            namespaces=(self.namespace,),
+            retire_grace_s=0.0,
+            replace_after_not_ready_s=1.0,
+            placement_interval_s=0.0,
         )
-        client = Client(self._connection, guard=self._guard)
-        return Loop(client=client, settings=settings, clock=SystemClock(), metrics=Metrics())
+        return Loop(
+            client=Client(self._connection, guard=self._guard),
+            settings=settings,
+            clock=SystemClock(),
+            metrics=Metrics(),
+            measuring=self.measuring,
+        )
 
     def _guard(self) -> None:
-        if self._left == 0:
-            raise Killed
-        if self._left is not None:
-            self._left -= 1
-        self.writes += 1
+        """Several threads write; the one that wants to write once more ends them all."""
+        with self._counting:
+            if self._left == 0:
+                raise Killed
+            if self._left is not None:
+                self._left -= 1
+            self.writes += 1
 
     def apply(self, manifest: Mapping[str, Any]) -> None:
         """Apply the topology, as a user does."""
@@ -119,7 +143,17 @@ class Walker:
                 for line in status.get("vertices", ())
             ],
             "conditions": _conditions(status),
+            "plan": self._newest_plan(),
         }
+
+    def _newest_plan(self) -> tuple[str, int, int] | None:
+        """Where the newest plan stands, and how many numbers and moves it had."""
+        plans = self._all(STREAM_PLANS)
+        if not plans:
+            return None
+        newest = max(plans, key=lambda plan: int(_name(plan).rsplit("-", 1)[1]))
+        spec = newest["spec"]
+        return standing(newest), len(spec["replicas"]), len(spec["moves"])
 
     def assert_one_pod_each(self) -> None:
         """Every task has one pod that counts; every pod has its task and a living owner."""

@@ -41,3 +41,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "thalweg.port" -}}
 {{- dig "serving" "port" 8080 .Values.settings -}}
 {{- end -}}
+
+{{- define "thalweg.proberSelector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-prober
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "thalweg.proberImage" -}}
+{{- if .Values.prober.image.digest -}}
+{{- printf "%s@%s" .Values.prober.image.repository .Values.prober.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.prober.image.repository (.Values.prober.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}

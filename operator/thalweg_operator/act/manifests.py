@@ -170,10 +170,15 @@ def _environment(order: PodOrder) -> list[dict[str, Any]]:
         "THALWEG_VERTEX": order.task.vertex,
         "THALWEG_TASK": order.task.name,
         "THALWEG_INCARNATION": str(order.incarnation),
+        "THALWEG_DOMAIN": order.berth.domain or "",
     }
     if order.sends:
         words["THALWEG_ROUTES"] = f"{ROUTES_DIRECTORY}/{ROUTES_KEY}"
-    fields = {"THALWEG_NODE": "spec.nodeName", "THALWEG_POD": "metadata.name"}
+    fields = {
+        "THALWEG_NODE": "spec.nodeName",
+        "THALWEG_POD": "metadata.name",
+        "THALWEG_NAMESPACE": "metadata.namespace",
+    }
     return [{"name": name, "value": value} for name, value in words.items()] + [
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
         for name, path in fields.items()

@@ -17,7 +17,10 @@ from thalweg_operator.act.manifests import Owner
 from thalweg_operator.api.topology import Mode
 from thalweg_operator.observe.facts import NodeFact, PodFact
 from thalweg_operator.report.figures import fraction, per_second, percent, seconds
-from thalweg_scheduling.model.plan import Plan, Prediction
+from thalweg_scheduling.model.plan import EdgeWeights, Plan, Prediction
+
+EdgeName = tuple[str, str]
+"""The vertices that an edge leaves and reaches."""
 
 KEPT_PLANS = 10
 _NUMBER = re.compile(r"-plan-(\d+)$")
@@ -54,6 +57,8 @@ class Proposal:
     replicas_now: Mapping[str, int]
     cost_before: float
     """J of what runs now; NaN where traffic is unknown."""
+    measured_before: str = "{}"
+    """What was measured when it was decided, to judge by afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +106,21 @@ class PlanState:
         )
         return scales + moves
 
+    @property
+    def weights(self) -> dict[EdgeName, dict[str, float]]:
+        """The shares of each edge's stream that tasks get, in thousandths."""
+        return {
+            (one["from"], one["to"]): {
+                share["task"]: float(share["perMille"]) for share in one["shares"]
+            }
+            for one in self.spec.get("weights") or ()
+        }
+
+    @property
+    def total(self) -> int:
+        """How many changes there are to make."""
+        return len(self.steps) + len(self.weights)
+
 
 def plan_states(bodies: Iterable[Mapping[str, Any]]) -> tuple[PlanState, ...]:
     """The topology's plans, newest first; objects of other names are not ours to judge."""
@@ -145,6 +165,7 @@ def plan_manifest(namespace: str, owner: Owner, number: int, proposal: Proposal)
             "name": f"{owner.name}-plan-{number}",
             "namespace": namespace,
             "labels": naming.common_labels(owner.name),
+            "annotations": {naming.MEASURED_BEFORE: proposal.measured_before},
             "ownerReferences": [owner.reference()],
         },
         "spec": {
@@ -166,10 +187,22 @@ def plan_manifest(namespace: str, owner: Owner, number: int, proposal: Proposal)
             "moves": [
                 {"task": move.task, "from": move.source, "to": move.target} for move in plan.moves
             ],
+            "weights": [_weights(edge) for edge in plan.weights],
             "assignments": [
                 {"task": task, "node": node} for task, node in sorted(plan.assignments.items())
             ],
         },
+    }
+
+
+def _weights(edge: EdgeWeights) -> dict[str, Any]:
+    return {
+        "from": edge.source,
+        "to": edge.target,
+        "shares": [
+            {"task": task, "perMille": round(1000 * share)}
+            for task, share in sorted(edge.shares.items())
+        ],
     }
 
 
@@ -192,10 +225,12 @@ def predicted(prediction: Prediction | None, cost: float, cost_before: float) ->
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def superfluous(states: Iterable[PlanState], keep: int = KEPT_PLANS) -> tuple[PlanState, ...]:
-    """Plans to delete: beyond the last ten, but never one that is running."""
+def superfluous(
+    states: Iterable[PlanState], keep: int = KEPT_PLANS, *, stable: str = ""
+) -> tuple[PlanState, ...]:
+    """Plans to delete: beyond the last ten, but never one that is running nor the stable one."""
     return tuple(
         state
         for position, state in enumerate(states)
-        if position >= keep and state.standing is not Standing.RUNNING
+        if position >= keep and state.standing is not Standing.RUNNING and state.name != stable
     )

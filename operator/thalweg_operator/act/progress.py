@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thalweg_operator import naming
-from thalweg_operator.act.plans import PlanState, Step
+from thalweg_operator.act.plans import EdgeName, PlanState, Step
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import PodFact
 from thalweg_operator.observe.ledger import node_of
@@ -20,6 +20,8 @@ class Progress:
     """The tasks that may be on the move now, and where to."""
     scales: tuple[Step, ...] = ()
     """The numbers of tasks that are still to be set."""
+    weights: Mapping[EdgeName, Mapping[str, float]] = field(default_factory=dict)
+    """The weights that are still to be set."""
     overtaken: str = ""
     """Why the rest cannot be carried out any more; empty while it can."""
 
@@ -35,15 +37,16 @@ def progress_of(
     pods: Sequence[PodFact],
     budget: int,
     *,
+    routed: Mapping[EdgeName, Mapping[str, float]] | None = None,
     usable: Collection[str] | None = None,
     refused_before_s: float = -1.0,
 ) -> Progress:
     """Compare the plan with what is there.
 
     Steps are taken in the plan's order, at most `budget` moves at a time: a later move may need
-    the room that an earlier one leaves. A pod that kube-scheduler has refused since before
-    `refused_before_s` ends the plan, and so does a target that is not among the `usable` nodes:
-    what it was made for is no longer so.
+    the room that an earlier one leaves. `routed` are the weights that the routes have. A pod that
+    kube-scheduler has refused since before `refused_before_s` ends the plan, and so does a target
+    that is not among the `usable` nodes: what it was made for is no longer so.
     """
     scales = [step for step in state.steps if step.task is None]
     moves = [step for step in state.steps if step.task is not None]
@@ -53,11 +56,13 @@ def progress_of(
     open_moves = [step for step in moves if not _is_done(step, living, replicas)]
     strange = strange or _unusable(open_moves, usable)
     targets = {} if to_scale or strange else _under_way(open_moves, living, budget)
+    weights = _unrouted(state.weights, routed or {})
     return Progress(
-        done=len(state.steps) - len(to_scale) - len(open_moves),
-        total=len(state.steps),
+        done=state.total - len(to_scale) - len(open_moves) - len(weights),
+        total=state.total,
         targets=targets,
         scales=to_scale if not strange else (),
+        weights=weights if not strange else {},
         overtaken=strange,
     )
 
@@ -70,6 +75,17 @@ def task_key(name: str) -> TaskKey:
     """
     vertex, _, index = name.rpartition("-")
     return TaskKey(vertex=vertex, index=int(index))
+
+
+def _unrouted(
+    planned: Mapping[EdgeName, Mapping[str, float]], routed: Mapping[EdgeName, Mapping[str, float]]
+) -> dict[EdgeName, Mapping[str, float]]:
+    """The edges whose routes do not have the planned weights; a task that is gone needs none."""
+    return {
+        edge: weights
+        for edge, weights in planned.items()
+        if any(weights.get(task, weight) != weight for task, weight in routed.get(edge, {}).items())
+    }
 
 
 def _scaled_by_others(scales: Sequence[Step], replicas: Mapping[str, int]) -> str:

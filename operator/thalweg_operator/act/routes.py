@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg_operator import naming
 from thalweg_operator.act.manifests import ROUTES_KEY
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import PodFact
-
-KEY_GROUPS = 1024
+from thalweg_scheduling.group.keys import KEY_GROUPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +31,8 @@ class RoutedEdge:
     grouping: Mapping[str, Any]
     replicas: int
     receivers: tuple[Receiver, ...]
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Task to weight; a task that is not in it gets as much as the others on average."""
 
 
 def receiver_of(task: TaskKey, pod: PodFact, domains: Mapping[str, str]) -> Receiver | None:
@@ -83,6 +84,35 @@ def routes_text(config_map: Mapping[str, Any] | None) -> str | None:
     return str(text) if text is not None else None
 
 
+def routes_version(text: str) -> int:
+    """The version of a document's text."""
+    return _version(_parsed(text).get("version"))
+
+
+def routed_weights(text: str | None, to: str, grouping: Mapping[str, Any]) -> dict[str, float]:
+    """The weights of an edge's tasks in a document; none where it was grouped otherwise."""
+    for edge in _parsed(text or "").get("edges") or ():
+        if isinstance(edge, dict) and (edge.get("to"), edge.get("grouping")) == (to, grouping):
+            return {
+                str(task["name"]): float(task["weight"])
+                for task in edge.get("tasks") or ()
+                if isinstance(task, dict) and _is_weight(task.get("weight")) and "name" in task
+            }
+    return {}
+
+
+def _is_weight(found: object) -> bool:
+    return type(found) in (int, float) and isinstance(found, int | float) and found >= 0
+
+
+def _weight(weights: Mapping[str, float], task: str) -> float:
+    """Whole numbers stay whole, so that a document that did not change is the same text."""
+    weight = weights.get(task)
+    if weight is None:
+        weight = sum(weights.values()) / len(weights) if weights else 1.0
+    return int(weight) if float(weight).is_integer() else round(weight, 3)
+
+
 def _edge(edge: RoutedEdge) -> dict[str, Any]:
     return {
         "to": edge.to,
@@ -98,7 +128,7 @@ def _task(edge: RoutedEdge, receiver: Receiver) -> dict[str, Any]:
         "address": receiver.address,
         "node": receiver.node,
         "domain": receiver.domain,
-        "weight": 1,
+        "weight": _weight(edge.weights, receiver.task.name),
     }
     if edge.grouping.get("type") == "Fields":
         task["keyGroups"] = [key_groups(receiver.task.index, edge.replicas)]

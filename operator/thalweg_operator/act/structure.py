@@ -12,13 +12,13 @@ SPEC_KEY = "spec.json"
 GENERATION_KEY = "generation"
 
 
-def topology_owner(topology: Mapping[str, Any]) -> Owner:
-    """The topology as the owner of others."""
+def owner_of(found: Mapping[str, Any]) -> Owner:
+    """A topology or a vertex as the owner of others."""
     return Owner(
-        api_version=topology["apiVersion"],
-        kind=topology["kind"],
-        name=topology["metadata"]["name"],
-        uid=topology["metadata"]["uid"],
+        api_version=found["apiVersion"],
+        kind=found["kind"],
+        name=found["metadata"]["name"],
+        uid=found["metadata"]["uid"],
     )
 
 

@@ -95,7 +95,7 @@ class ScalingSpec:
 
     mode: Mode = Mode.RECOMMEND
     target_utilization_percent: int = 70
-    backlog_s: int = 60
+    backlog_s: int = 180
     scale_down_after_s: int = 600
     cooldown_s: int = 60
     max_up_factor: int = 4

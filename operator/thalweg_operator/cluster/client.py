@@ -24,6 +24,8 @@ _WRITING = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"}
 PAGE_ITEMS = 500
 """Objects a page of a list: bounds the server's and our memory at any cluster size."""
 
+WRITES_AT_ONCE = 8
+
 Objects = list[Object]
 WriteCounter = Callable[[str, Resource], None]
 
@@ -37,7 +39,10 @@ def _uncounted(_verb: str, _resource: Resource) -> None:
 
 
 class Client:
-    """Reads and Lease-checked writes of plain JSON objects."""
+    """Reads and Lease-checked writes of plain JSON objects; safe for threads."""
+
+    writes_at_once: int = WRITES_AT_ONCE
+    """How many writes may be under way together, for whoever sends several."""
 
     def __init__(
         self,
@@ -47,12 +52,14 @@ class Client:
         count_write: WriteCounter = _uncounted,
         read_timeout_s: float = READ_TIMEOUT_S,
         read_attempts: int = READ_ATTEMPTS,
+        writes_at_once: int = WRITES_AT_ONCE,
     ) -> None:
         self._transport = Transport(
             connection, read_timeout_s=read_timeout_s, read_attempts=read_attempts
         )
         self._guard = guard
         self._count_write = count_write
+        self.writes_at_once = writes_at_once
 
     def server_now_s(self) -> float | None:
         """The API server's time; None before it first answered."""

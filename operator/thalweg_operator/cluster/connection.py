@@ -17,8 +17,8 @@ from kubernetes.config import ConfigException, load_incluster_config, load_kube_
 
 from thalweg_operator.errors import InvalidSettings
 
-_POOL_CONNECTIONS = 4
-"""The loop writes one at a time; the elector, probes and reads of several pages need the others."""
+_POOL_CONNECTIONS = 12
+"""The loop writes eight at a time unless told otherwise; the elector and reads need the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,8 @@ COMMAND_MODULES = (
     "thalweg_operator.command.operating",
     "thalweg_operator.command.explaining",
     "thalweg_operator.command.planning",
+    "thalweg_operator.command.matrix",
+    "thalweg_operator.command.simulating",
     "thalweg_operator.command.defaults",
     "thalweg_operator.command.versions",
 )

@@ -81,10 +81,8 @@ def _decisions(status: Mapping[str, Any]) -> Iterator[str]:
 
 def _plan(plan: Mapping[str, Any]) -> Iterator[str]:
     spec, status = plan["spec"], plan.get("status") or {}
-    standing = next(
-        (one for one in status.get("conditions") or () if one["type"] == "Applied"),
-        {"reason": "Proposed", "message": "it waits to be approved"},
-    )
+    said = {one["type"]: one for one in status.get("conditions") or ()}
+    standing = said.get("Applied", {"reason": "Proposed", "message": "it waits to be approved"})
     name = plan["metadata"]["name"]
     yield f"The newest plan, {name}, is {standing['reason'].lower()}: {standing['message']}"
     yield f"  decided at {spec['decidedAt']} by {spec['strategy']}, generation {spec['generation']}"
@@ -99,7 +97,15 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[str]:
         yield f"  and {len(moves) - _MOVES_SHOWN} more moves"
     promised = spec.get("predicted") or {}
     if promised:
-        yield "  it promises " + ", ".join(f"{key} {value}" for key, value in promised.items())
+        yield f"  it promises {_listed(promised)}"
+    if "Verified" in said:
+        verdict = said["Verified"]
+        yield f"  afterwards {_listed(status.get('measured') or {}) or 'nothing was measured'}"
+        yield f"  {verdict['reason']}: {verdict['message']}"
+
+
+def _listed(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in figures.items())
 
 
 def _what_next(

@@ -105,8 +105,8 @@ def plan(  # noqa: PLR0913 -- each is an option of the command
     """Plan once and show the plan."""
     from thalweg_operator.command import offline, showing
 
-    _refuse_unknown(strategy)
-    case = _case(
+    refuse_unknown(strategy)
+    case = case_of(
         (topology, nodes, latency, rates, loads),
         (same_process, same_node, same_domain, cross_domain),
     )
@@ -117,7 +117,7 @@ def plan(  # noqa: PLR0913 -- each is an option of the command
     else:
         showing.show_plan(_console(), answer)
     if answer.missing:
-        _tell_missing(answer)
+        tell_missing(answer)
         raise typer.Exit(EXIT_INFEASIBLE)
 
 
@@ -140,7 +140,7 @@ def compare(  # noqa: PLR0913 -- each is an option of the command
     from thalweg_operator.command import offline, showing
     from thalweg_scheduling.strategies import STRATEGIES
 
-    case = _case(
+    case = case_of(
         (topology, nodes, latency, rates, loads),
         (same_process, same_node, same_domain, cross_domain),
     )
@@ -150,11 +150,12 @@ def compare(  # noqa: PLR0913 -- each is an option of the command
     else:
         showing.show_comparison(_console(), answers)
     if all(answer.missing for answer in answers):
-        _tell_missing(answers[0])
+        tell_missing(answers[0])
         raise typer.Exit(EXIT_INFEASIBLE)
 
 
-def _case(paths: tuple[Path | None, ...], seconds: tuple[float, ...]) -> "Case":
+def case_of(paths: tuple[Path | None, ...], seconds: tuple[float, ...]) -> "Case":
+    """Read the files that commands without a cluster share."""
     from thalweg_operator.command.offline import Files, read_case
     from thalweg_scheduling.model.errors import InvalidSnapshot
     from thalweg_scheduling.model.matrices import LatencyClasses
@@ -175,7 +176,8 @@ def _case(paths: tuple[Path | None, ...], seconds: tuple[float, ...]) -> "Case":
     return read_case(files, classes)
 
 
-def _refuse_unknown(strategy: str | None) -> None:
+def refuse_unknown(strategy: str | None) -> None:
+    """Say at once that there is no such strategy, and which there are."""
     from thalweg_scheduling.model.errors import StrategyUnavailable
     from thalweg_scheduling.strategies import strategy_named
 
@@ -187,7 +189,8 @@ def _refuse_unknown(strategy: str | None) -> None:
         raise typer.BadParameter(str(error), param_hint="--strategy") from None
 
 
-def _tell_missing(answer: "Answer") -> None:
+def tell_missing(answer: "Answer") -> None:
+    """Name what has no room."""
     for lack in answer.missing:
         sys.stderr.write(f"thalweg: infeasible: {lack.message}\n")
 

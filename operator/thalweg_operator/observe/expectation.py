@@ -18,7 +18,12 @@ def expected_topology(
         if task is None or task.vertex not in by_vertex or not pod.is_ready:
             continue
         by_vertex[task.vertex].append(
-            {"name": task.name, "pod": pod.name, "since_s": pod.created_at_s}
+            {
+                "name": task.name,
+                "pod": pod.name,
+                "node": pod.node or "",
+                "since_s": pod.created_at_s,
+            }
         )
     return {
         "namespace": namespace,

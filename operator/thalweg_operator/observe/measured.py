@@ -1,13 +1,13 @@
 """What the matrix store says of one topology, in the order of its tasks and of the nodes."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from thalweg_operator.observe.store import Matrices
+from thalweg_scheduling.model.arrays import Floats
 from thalweg_scheduling.model.matrices import (
     LOAD_FIELDS,
     DependencyMatrix,
@@ -31,7 +31,7 @@ class Measured:
     loads: TaskLoad | None = None
     latency: NodeLatency = field(default_factory=NodeLatency)
     latency_s: float = math.nan
-    """Median from source to sink."""
+    """Mean from source to sink."""
     throughput_per_s: float = math.nan
     observed_at_s: float = math.nan
     coverage: float = math.nan
@@ -42,41 +42,41 @@ NOTHING_MEASURED = Measured()
 
 
 def measured_for(
-    matrices: Matrices | None, key: Key, tasks: Sequence[str], nodes: Sequence[str]
+    matrices: Matrices | None, key: Key, tasks: Sequence[str], domains: Mapping[str, str]
 ) -> Measured:
-    """The part of the store that is about one topology; unknown stays unknown."""
+    """The part of the store that is about one topology; unknown stays unknown.
+
+    `domains` has the domain of each node, in the order of the nodes.
+    """
     if matrices is None:
         return NOTHING_MEASURED
     observed = {
         matrix: _observed(matrices, matrix, key)
         for matrix in ("dependency", "task_load", "node_latency")
     }
-    figures = next(_of(matrices, "tuple_latency", key), {})
+    figures = next(iter(matrices.rows("tuple_latency", *key)), {})
     return Measured(
         traffic=_traffic(matrices, key, tasks, observed["dependency"], "tuples_per_s"),
         recent_traffic=_traffic(
             matrices, key, tasks, observed["dependency"], "recent_tuples_per_s"
         ),
         loads=_loads(matrices, key, tasks, observed["task_load"]),
-        latency=_latency(matrices, nodes, observed["node_latency"]),
-        latency_s=_number(figures.get("p50_s")),
+        latency=NodeLatency(
+            pairs_s=filled(_pairs(matrices, list(domains)), list(domains.values())),
+            observed=observed["node_latency"],
+        ),
+        latency_s=_number(figures.get("mean_s")),
         throughput_per_s=_number(figures.get("throughput_per_s")),
         observed_at_s=matrices.observed_at_s,
         coverage=_worse(observed["dependency"], observed["task_load"]),
     )
 
 
-def _of(matrices: Matrices, table: str, key: Key) -> Iterator[Mapping[str, Any]]:
-    for row in matrices.tables[table]:
-        if (row.get("namespace"), row.get("topology")) == key:
-            yield row
-
-
 def _observed(matrices: Matrices, matrix: str, key: Key) -> Observed | None:
     """When and how completely a matrix was seen; latency is the whole cluster's."""
-    wanted = {key} if matrix != "node_latency" else {key, ("", ""), (None, None)}
-    for row in matrices.tables["coverage"]:
-        if row["matrix"] == matrix and (row.get("namespace"), row.get("topology")) in wanted:
+    namespace, topology = ("", "") if matrix == "node_latency" else key
+    for row in matrices.rows("coverage", namespace, topology):
+        if row["matrix"] == matrix:
             return Observed(
                 at_s=_number(row["observed_at_s"]),
                 window_s=_number(row["window_s"]),
@@ -95,7 +95,7 @@ def _traffic(
             _number(row[column]),
             _number(row["bytes_per_s"]),
         )
-        for row in _of(matrices, "dependency", key)
+        for row in matrices.rows("dependency", *key)
         if row["source_task"] in position and row["target_task"] in position
     }
     if not pairs:
@@ -106,7 +106,7 @@ def _traffic(
 def _loads(
     matrices: Matrices, key: Key, tasks: Sequence[str], observed: Observed | None
 ) -> TaskLoad | None:
-    rows = {row["task"]: row for row in _of(matrices, "task_load", key)}
+    rows = {row["task"]: row for row in matrices.rows("task_load", *key)}
     if not any(task in rows for task in tasks):
         return None
     columns = {
@@ -116,14 +116,36 @@ def _loads(
     return TaskLoad(**columns, observed=observed)
 
 
-def _latency(matrices: Matrices, nodes: Sequence[str], observed: Observed | None) -> NodeLatency:
+def _pairs(matrices: Matrices, nodes: Sequence[str]) -> Floats:
     position = {node: number for number, node in enumerate(nodes)}
     pairs = np.full((len(nodes), len(nodes)), np.nan)
     for row in matrices.tables["node_latency"]:
         source, target = position.get(row["source_node"]), position.get(row["target_node"])
         if source is not None and target is not None:
             pairs[source, target] = _number(row["latency_s"])
-    return NodeLatency(pairs_s=pairs, observed=observed)
+    return pairs
+
+
+def filled(pairs_s: Floats, domains: Sequence[str]) -> Floats:
+    """Unknown pairs by the way back, else by the mean between their two domains.
+
+    A node that came a minute ago is as far from the others as its neighbours are. Between domains
+    of which no pair was measured nothing is known, and nothing is made up.
+    """
+    names, domain_of = np.unique(np.array(domains, dtype=str), return_inverse=True)
+    known = np.isfinite(pairs_s) & (pairs_s >= 0)
+    np.fill_diagonal(known, val=False)
+    seconds = np.where(known, pairs_s, np.nan)
+    seconds = np.where(known | ~known.T, seconds, seconds.T)
+    sums, counts = np.zeros((2, len(names), len(names)))
+    sources, targets = np.nonzero(np.isfinite(seconds))
+    between = domain_of[sources], domain_of[targets]
+    np.add.at(sums, between, seconds[sources, targets])
+    np.add.at(counts, between, 1)
+    means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    seconds = np.where(np.isfinite(seconds), seconds, means[np.ix_(domain_of, domain_of)])
+    np.fill_diagonal(seconds, np.diagonal(pairs_s))
+    return seconds
 
 
 def _number(value: object) -> float:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from thalweg_operator.errors import StoreUnreadable
 
 POINTER = "CURRENT"
 RUNS = "runs"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 TABLES = (
     "dependency",
     "task_load",
     "node_latency",
     "node_capacity",
+    "node_traffic",
     "tuple_latency",
     "coverage",
 )
@@ -23,7 +25,7 @@ TABLES = (
 Rows = Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Matrices:
     """One run of condensing."""
 
@@ -32,35 +34,64 @@ class Matrices:
     observed_at_s: float
     tables: Mapping[str, Rows]
 
+    def rows(self, table: str, namespace: str, topology: str) -> Rows:
+        """A table's rows about one topology."""
+        return self._by_topology.get((table, namespace, topology), ())
 
-def read_matrices(root: Path) -> Matrices | None:
+    @cached_property
+    def _by_topology(self) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
+        """Sorted once: every topology asks at every turn."""
+        found: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+        for table, rows in self.tables.items():
+            for row in rows:
+                key = (table, row.get("namespace") or "", row.get("topology") or "")
+                found.setdefault(key, []).append(row)
+        return found
+
+
+def read_matrices(root: str | Path) -> Matrices | None:
     """The run that the pointer names; None before the first."""
+    # pyarrow takes a third of a second to import, and only a measuring operator needs it.
+    from pyarrow import ArrowException
+
     try:
-        pointer = json.loads((root / POINTER).read_text())
+        files, place = _located(root)
+        with files.open_input_stream(f"{place}/{POINTER}") as stream:
+            pointer = json.loads(stream.read())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ArrowException) as error:
         raise StoreUnreadable(f"the pointer of the matrix store cannot be read: {error}") from error
     if pointer.get("schema_version") != SCHEMA_VERSION:
         raise StoreUnreadable(
             f"the matrix store has schema version {pointer.get('schema_version')}, this operator "
             f"reads {SCHEMA_VERSION}: run the same release of both"
         )
-    folder = root / RUNS / str(pointer["run"])
+    folder = f"{place}/{RUNS}/{pointer['run']}"
     return Matrices(
         run=str(pointer["run"]),
         engine=str(pointer.get("engine") or ""),
         observed_at_s=float(pointer["observed_at_s"]),
-        tables={table: _rows(folder / f"{table}.parquet") for table in TABLES},
+        tables={table: _rows(files, f"{folder}/{table}.parquet") for table in TABLES},
     )
 
 
-def _rows(file: Path) -> Rows:
-    # pyarrow takes a third of a second to import, and only a measuring operator needs it.
+def _located(root: str | Path) -> tuple[Any, str]:
+    """The file system of a store, and its path there."""
+    from pyarrow import fs
+
+    if "://" not in str(root):
+        return fs.LocalFileSystem(), str(root)
+    files, place = fs.FileSystem.from_uri(str(root))
+    return files, place.rstrip("/")
+
+
+def _rows(files: Any, path: str) -> Rows:  # noqa: ANN401
     from pyarrow import ArrowException, parquet
 
     try:
-        rows: Rows = parquet.read_table(file).to_pylist()
+        rows: Rows = parquet.read_table(path, filesystem=files).to_pylist()
     except (OSError, ArrowException) as error:
-        raise StoreUnreadable(f"{file.name} of the matrix store cannot be read: {error}") from error
+        name = path.rpartition("/")[2]
+        raise StoreUnreadable(f"{name} of the matrix store cannot be read: {error}") from error
     return rows

@@ -63,6 +63,12 @@ class TopologyFacts:
         return bool(self.topology["metadata"].get("deletionTimestamp"))
 
     @property
+    def is_in_trouble(self) -> bool:
+        """Whether the last turn could not do all that it meant to do."""
+        conditions = (self.topology.get("status") or {}).get("conditions") or ()
+        return any((one["type"], one["status"]) == ("Degraded", "True") for one in conditions)
+
+    @property
     def uid(self) -> str:
         """The topology's uid: a new one of the same name has another."""
         return str(self.topology["metadata"]["uid"])

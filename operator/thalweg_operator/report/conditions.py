@@ -15,6 +15,8 @@ class Condition:
     status: bool | None
     reason: str
     message: str
+    gist: str = ""
+    """How the message begins, where the rest of it changes all the time and is no news."""
 
 
 def merged_conditions(
@@ -40,14 +42,16 @@ def _entry(
     condition: Condition, earlier: Mapping[str, Any] | None, *, generation: int, at: str
 ) -> dict[str, Any]:
     status = {True: "True", False: "False", None: "Unknown"}[condition.status]
-    turned_at = at
+    turned_at, message = at, shortened(condition.message, _MESSAGE_BYTES)
     if earlier is not None and earlier.get("status") == status:
         turned_at = str(earlier.get("lastTransitionTime") or at)
+        if condition.gist and str(earlier.get("message")).startswith(condition.gist):
+            message = str(earlier["message"])
     return {
         "type": condition.kind,
         "status": status,
         "reason": condition.reason,
-        "message": shortened(condition.message, _MESSAGE_BYTES),
+        "message": message,
         "observedGeneration": generation,
         "lastTransitionTime": turned_at,
     }

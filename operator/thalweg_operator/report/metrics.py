@@ -10,6 +10,7 @@ from prometheus_client.exposition import generate_latest
 from thalweg_operator.cluster.resources import Resource
 
 _PASS_BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+ENGINES = ("spark", "numpy")
 
 
 class Metrics:
@@ -62,6 +63,16 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.condensing_engine = self._condensing_engine()
+
+    def _condensing_engine(self) -> Gauge:
+        return Gauge(
+            "thalweg_operator_condensing_engine",
+            "1 for the engine that made the matrices in use: spark, or numpy in its place.",
+            ["source", "preset", "engine"],
+            registry=self.registry,
+        )
+
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Measure one stage of a pass, also when it fails."""
@@ -70,6 +81,11 @@ class Metrics:
             yield
         finally:
             self.stage_seconds.labels(name).observe(time.perf_counter() - start_s)
+
+    def condensed_by(self, source: str, preset: str, engine: str) -> None:
+        """Say which engine made the matrices that are in use."""
+        for one in ENGINES:
+            self.condensing_engine.labels(source, preset, one).set(one == engine)
 
     def count_write(self, verb: str, resource: Resource) -> None:
         """Count one write; given to the client."""

@@ -4,9 +4,11 @@ import logging
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from thalweg_operator.act.agreeing import agrees
+from thalweg_operator.act.at_once import at_once
 from thalweg_operator.act.carry_out import Happening
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import (
@@ -51,6 +53,7 @@ class Publisher:
         """Write what differs; returns the desired and the ready tasks."""
         told = tuple(happenings)
         outcome = _with_refusals(outcome, told)
+        news = []
         for wanted in outcome.wanted:
             vertex = facts.vertices.get(wanted.vertex)
             found = outcome.surveys.get(wanted.vertex)
@@ -62,7 +65,10 @@ class Publisher:
                     domains=outcome.domains,
                     now_s=world.now_s,
                 )
-                self._write(STREAM_VERTICES, vertex, vertex_status(wanted, found, view))
+                status = vertex_status(wanted, found, view)
+                if not agrees(status, vertex.get("status") or {}):
+                    news.append(partial(self._write, STREAM_VERTICES, vertex, status))
+        list(at_once(news, self._client.writes_at_once))
         before = facts.topology.get("status") or {}
         status = _topology_status(before, outcome, world.now_s)
         self._write(STREAM_TOPOLOGIES, facts.topology, status)

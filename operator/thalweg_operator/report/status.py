@@ -1,7 +1,7 @@
 """What the status of a topology and of its vertices should say, as pure functions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,7 +63,10 @@ class Outcome:
     """Conditions about measuring and planning."""
     measured: Mapping[str, Any] | None = None
     """Figures for the table; None where nothing is measured."""
+    stands_in: str = ""
+    """Why numpy condenses in Spark's place; empty when it does not."""
     running_plan: str = ""
+    stable_plan: str = ""
 
 
 def timestamp(now_s: float) -> str:
@@ -92,6 +95,8 @@ def topology_status(before: Mapping[str, Any], outcome: Outcome, now_s: float) -
         status["lastValidGeneration"] = judgement.in_force
     if outcome.running_plan or before.get("runningPlan"):
         status["runningPlan"] = outcome.running_plan or None
+    if outcome.stable_plan:
+        status["stablePlan"] = outcome.stable_plan
     if outcome.measured is not None and _is_time_to_show(before, now_s):
         status["measured"] = dict(outcome.measured)
     if outcome.decision is not None:
@@ -119,13 +124,19 @@ def conditions_of(outcome: Outcome, desired: int) -> tuple[Condition, ...]:
             message=judgement.message,
         ),
         _scheduled(outcome),
-        Condition(
-            kind="Degraded",
-            status=bool(outcome.trouble),
-            reason="TurnFailed" if outcome.trouble else "AsExpected",
-            message=outcome.trouble or "the last turn did all that it meant to do",
-        ),
+        _degraded(outcome),
     )
+
+
+def _degraded(outcome: Outcome) -> Condition:
+    def say(reason: str, message: str, *, status: bool = True) -> Condition:
+        return Condition(kind="Degraded", status=status, reason=reason, message=message)
+
+    if outcome.trouble:
+        return say("TurnFailed", outcome.trouble)
+    if outcome.stands_in:
+        return say("SparkUnavailable", f"numpy condenses in Spark's place: {outcome.stands_in}")
+    return say("AsExpected", "the last turn did all that it meant to do", status=False)
 
 
 def _is_time_to_show(before: Mapping[str, Any], now_s: float) -> bool:
@@ -211,7 +222,9 @@ def _scheduled(outcome: Outcome) -> Condition:
     if outcome.judgement.in_force is None:
         return say("Invalid", "there is no valid spec to find room for", status=None)
     if outcome.missing:
-        return say("Infeasible", _first(outcome.missing))
+        # What is free somewhere changes with every pod of everybody.
+        message = _first(outcome.missing)
+        return replace(say("Infeasible", message), gist=message.partition(";")[0] + ";")
     refused = [
         task.name
         for survey in outcome.surveys.values()
@@ -244,7 +257,7 @@ def _listed(names: Sequence[str]) -> str:
 def _first(sentences: Sequence[str]) -> str:
     if len(sentences) < 2:
         return "".join(sentences)
-    return f"{sentences[0]} (and {len(sentences) - 1} more tasks)"
+    return f"{len(sentences)} tasks fit nowhere: {sentences[0]}"
 
 
 def _vertex_line(wanted: Wanted, outcome: Outcome) -> dict[str, Any]:

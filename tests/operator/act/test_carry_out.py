@@ -1,12 +1,14 @@
 """The writes of a turn: in which order, with which preconditions, and what is told of them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from thalweg_fake_client import FakeClient
 from thalweg_operator import naming
-from thalweg_operator.act.carry_out import Happening, Post, end_pods, make_pods, retire_pods
+from thalweg_operator.act.carry_out import Happening, Post, end_pods, retire_pods
+from thalweg_operator.act.making import Batch, make_pods
 from thalweg_operator.act.manifests import Berth
 from thalweg_operator.cluster.resources import NODES, PODS, STREAM_VERTICES
 from thalweg_operator.errors import Conflict, Refused, Unavailable
@@ -42,6 +44,10 @@ def making(next_incarnation: int | None = None) -> tuple[FakeClient, dict[str, A
     return FakeClient((STREAM_VERTICES, vertex)), vertex
 
 
+def make(client: FakeClient, vertex: dict[str, Any], posts: list[Post]) -> Iterator[Happening]:
+    return make_pods(client, [Batch(vertex=vertex, spec=SPLIT, posts=posts, sends=True)])
+
+
 def body(fact: PodFact) -> dict[str, Any]:
     return {
         "metadata": {
@@ -60,7 +66,7 @@ def created(client: FakeClient) -> list[str]:
 
 def test_numbers_are_reserved_before_pods_are_made() -> None:
     client, vertex = making(next_incarnation=5)
-    told = list(make_pods(client, vertex, SPLIT, [post(0), post(1)], sends=True))
+    told = list(make(client, vertex, [post(0), post(1)]))
     assert client.writes == [
         RESERVING,
         ("create", "pods", "word-count-split-0-5"),
@@ -76,7 +82,7 @@ def test_numbers_are_reserved_before_pods_are_made() -> None:
 
 def test_no_posts_no_writes() -> None:
     client, vertex = making()
-    assert list(make_pods(client, vertex, SPLIT, [], sends=True)) == []
+    assert list(make(client, vertex, [])) == []
     assert client.writes == []
 
 
@@ -85,13 +91,13 @@ def test_no_posts_no_writes() -> None:
 )
 def test_a_number_is_never_given_twice(counted: int | None, after: int, first: int) -> None:
     client, vertex = making(counted)
-    list(make_pods(client, vertex, SPLIT, [post(0, after=after)], sends=True))
+    list(make(client, vertex, [post(0, after=after)]))
     assert created(client) == [f"word-count-split-0-{first}"]
 
 
 def test_the_vertex_is_as_it_was_written_for_whoever_writes_it_next() -> None:
     client, vertex = making()
-    list(make_pods(client, vertex, SPLIT, [post(0)], sends=True))
+    list(make(client, vertex, [post(0)]))
     now = client.found(STREAM_VERTICES, NAMESPACE, VERTEX_NAME)
     assert vertex["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
     assert vertex["status"] == now["status"]
@@ -102,28 +108,28 @@ def test_a_vertex_that_was_scaled_meanwhile_is_looked_at_again() -> None:
     client.put(
         STREAM_VERTICES, {**vertex, "metadata": {**vertex["metadata"], "resourceVersion": "6"}}
     )
-    assert list(make_pods(client, vertex, SPLIT, [post(0)], sends=True)) == []
+    assert list(make(client, vertex, [post(0)])) == []
     assert created(client) == []
 
 
 def test_a_vertex_that_is_gone_gets_no_pods() -> None:
     client, vertex = making()
     client.objects.clear()
-    assert list(make_pods(client, vertex, SPLIT, [post(0)], sends=True)) == []
+    assert list(make(client, vertex, [post(0)])) == []
     assert client.objects == {}
 
 
 def test_a_vertex_that_is_being_deleted_gets_no_pods() -> None:
     client, vertex = making()
     vertex["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
-    assert list(make_pods(client, vertex, SPLIT, [post(0)], sends=True)) == []
+    assert list(make(client, vertex, [post(0)])) == []
     assert client.writes == []
 
 
 def test_a_name_that_is_still_taken_is_passed_over() -> None:
     client, vertex = making()
     client.put(PODS, body(pod(0, 1)))
-    told = list(make_pods(client, vertex, SPLIT, [post(0), post(1)], sends=True))
+    told = list(make(client, vertex, [post(0), post(1)]))
     assert [happening.task for happening in told] == ["split-1"]
 
 
@@ -133,7 +139,7 @@ def test_a_refusal_is_told_once_and_in_the_same_words_each_time() -> None:
     for incarnation in (1, 4):
         name = f"word-count-split-0-{incarnation}"
         client.fail("create", Refused(f'pods "{name}" is forbidden: exceeded quota', status=403))
-        told = list(make_pods(client, vertex, SPLIT, [post(0), post(1), post(2)], sends=True))
+        told = list(make(client, vertex, [post(0), post(1), post(2)]))
         said.append([(happening.why, happening.message) for happening in told])
     assert said[0] == said[1]
     assert said[0] == [
@@ -150,7 +156,7 @@ def test_what_was_done_before_an_error_is_told() -> None:
     client.fail("create", None, Unavailable("no answer"))
     told: list[Happening] = []
     with pytest.raises(Unavailable):
-        told += make_pods(client, vertex, SPLIT, [post(0), post(1)], sends=True)
+        told += make(client, vertex, [post(0), post(1)])
     assert [happening.task for happening in told] == ["split-0"]
 
 
@@ -167,7 +173,7 @@ def test_what_was_done_before_an_error_is_told() -> None:
 )
 def test_words(why: Why, words: str) -> None:
     client, vertex = making()
-    (told,) = make_pods(client, vertex, SPLIT, [post(0, why=why, node=None)], sends=True)
+    (told,) = make(client, vertex, [post(0, why=why, node=None)])
     assert (told.why, told.task) == (why, "split-0")
     assert words in told.message
     assert "wherever it fits" in told.message

@@ -88,3 +88,13 @@ def test_somebody_elses_is_not_touched(found: dict[str, Any], words: str) -> Non
     with pytest.raises(NameTaken, match=words):
         keep(client, CONFIG_MAPS, wanted(), None)
     assert client.found(CONFIG_MAPS, NAMESPACE, NAME) == found
+
+
+def test_a_name_that_was_taken_is_looked_at_before_it_is_written_to() -> None:
+    client = FakeClient((CONFIG_MAPS, there(by="uid-other")))
+    with pytest.raises(NameTaken, match="belongs to somebody else"):
+        keep(client, CONFIG_MAPS, wanted(), None, look_first=True)
+    assert client.writes == []
+    free = FakeClient()
+    keep(free, CONFIG_MAPS, wanted(), None, look_first=True)
+    assert free.writes == [("create", "configmaps", NAME)]

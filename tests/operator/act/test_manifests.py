@@ -124,9 +124,11 @@ def test_what_the_worker_is_told() -> None:
         "THALWEG_VERTEX": "split",
         "THALWEG_TASK": "split-3",
         "THALWEG_INCARNATION": "17",
+        "THALWEG_DOMAIN": "a",
         "THALWEG_ROUTES": "/etc/thalweg/routes/routes.json",
         "THALWEG_NODE": {"fieldRef": {"fieldPath": "spec.nodeName"}},
         "THALWEG_POD": {"fieldRef": {"fieldPath": "metadata.name"}},
+        "THALWEG_NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
     }
 
 

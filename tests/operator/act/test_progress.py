@@ -37,8 +37,11 @@ def pod(
 def plan(
     moves: list[tuple[str, str, str]] | None = None,
     replicas: list[tuple[str, int, int]] | None = None,
+    weights: dict[str, int] | None = None,
 ) -> PlanState:
+    shares = [{"task": task, "perMille": share} for task, share in (weights or {}).items()]
     spec = {
+        "weights": [{"from": "split", "to": "count", "shares": shares}] if weights else [],
         "moves": [{"task": t, "from": a, "to": b} for t, a, b in moves or ()],
         "replicas": [{"vertex": v, "from": a, "to": b} for v, a, b in replicas or ()],
     }
@@ -125,3 +128,20 @@ def test_nothing_moves_before_the_numbers_are_set() -> None:
 
 def test_task_names_may_hold_dashes() -> None:
     assert task_key("read-lines-12") == TaskKey(vertex="read-lines", index=12)
+
+
+@pytest.mark.parametrize(
+    ("routed", "done"),
+    [
+        pytest.param({"count-0": 1.0, "count-1": 1.0}, 0, id="as before"),
+        pytest.param({"count-0": 700.0, "count-1": 300.0}, 1, id="as planned"),
+        pytest.param({"count-0": 700.0}, 1, id="one does not serve at the moment"),
+        pytest.param({"count-0": 700.0, "count-1": 300.0, "count-2": 9.0}, 1, id="one more"),
+    ],
+)
+def test_weights_are_done_when_the_routes_have_them(routed: dict[str, float], done: int) -> None:
+    edge = ("split", "count")
+    planned = plan(weights={"count-0": 700, "count-1": 300})
+    found = progress_of(planned, FOUR, [], 2, routed={edge: routed})
+    assert (found.done, found.total) == (done, 1)
+    assert found.weights == ({} if done else {edge: {"count-0": 700.0, "count-1": 300.0}})

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from thalweg_operator.act.manifests import ROUTES_KEY
 from thalweg_operator.act.routes import (
-    KEY_GROUPS,
     Receiver,
     RoutedEdge,
     key_groups,
@@ -19,6 +18,7 @@ from thalweg_operator.act.routes import (
 )
 from thalweg_operator.naming import TaskKey
 from thalweg_operator_worlds import pod
+from thalweg_scheduling.group.keys import KEY_GROUPS
 
 
 def receiver(index: int, *, incarnation: int = 1) -> Receiver:

@@ -10,8 +10,8 @@ from thalweg_operator.act.structure import (
     budget_manifest,
     clamped,
     last_valid_manifest,
+    owner_of,
     routes_manifest,
-    topology_owner,
     vertex_manifest,
 )
 from thalweg_operator_worlds import (
@@ -87,5 +87,5 @@ def test_replicas_stay_within_the_bounds(replicas: int, kept: int) -> None:
 
 @pytest.mark.parametrize("body", [topology(), stream_vertex()], ids=["topology", "vertex"])
 def test_owner(body: dict[str, Any]) -> None:
-    reference = topology_owner(body).reference()
+    reference = owner_of(body).reference()
     assert (reference["kind"], reference["uid"]) == (body["kind"], body["metadata"]["uid"])

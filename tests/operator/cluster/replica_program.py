@@ -36,6 +36,9 @@ class Counting:
         self._namespace = namespace
         self._agent = agent
 
+    def prepare(self) -> None:
+        """Nothing takes long."""
+
     def close(self) -> None:
         """Nothing was started."""
 

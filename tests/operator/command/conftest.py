@@ -15,8 +15,9 @@ FILES = Path(__file__).parent / "word-count"
 def thalweg(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Thalweg:
     """`thalweg("plan", path, ...)`; a wide terminal keeps every table on its lines."""
     monkeypatch.setenv("COLUMNS", "200")
-    # Alone: planning must not lean on what other commands import.
-    monkeypatch.setattr(command, "COMMAND_MODULES", ("thalweg_operator.command.planning",))
+    # Alone: planning and simulating must not lean on what other commands import.
+    alone = ("thalweg_operator.command.planning", "thalweg_operator.command.simulating")
+    monkeypatch.setattr(command, "COMMAND_MODULES", alone)
 
     def run(*words: object) -> Run:
         monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])

@@ -56,6 +56,18 @@ def test_the_newest_plan_is_told_with_reasons_and_promises() -> None:
     assert "it promises gain 20%" in text
 
 
+def test_what_came_of_a_plan_is_told() -> None:
+    proved = plan(3, predicted={"latency": "9ms"})
+    proved["status"] = {
+        "measured": {"latency": "30ms"},
+        "conditions": [condition("Applied", "True"), condition("Verified", "False")],
+    }
+    text = said(topology(conditions=MEASURED), proved)
+    assert "it promises latency 9ms" in text
+    assert "afterwards latency 30ms" in text
+    assert "Why: Verified is False" in text
+
+
 @pytest.mark.parametrize(
     ("mode", "conditions", "words"),
     [

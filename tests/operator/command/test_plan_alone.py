@@ -26,6 +26,7 @@ def run_without(forbidden: tuple[str, ...], *words: str) -> subprocess.Completed
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["plan", "compare"])
 def test_no_extra_is_needed(word_count: Path, command: str) -> None:
     files = (str(word_count / "topology.yaml"), "--nodes", str(word_count / "nodes.yaml"))

@@ -175,7 +175,6 @@ def test_a_file_that_is_not_there(
     ("options", "says"),
     [
         (("--strategy", "Best"), "choose one of Auto"),
-        (("--strategy", "RaStream"), "not part of this version"),
         (("--seed", "-1"), "--seed"),
         (("--seed", "x"), "--seed"),
         (("--same-node", "-0.1"), "--same-node"),

@@ -12,9 +12,13 @@ BEFORE, NOW = "2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z"
 
 
 def condition(
-    *, kind: str = "Ready", status: bool | None = True, message: str = "all is well"
+    *,
+    kind: str = "Ready",
+    status: bool | None = True,
+    message: str = "all is well",
+    gist: str = "",
 ) -> Condition:
-    return Condition(kind=kind, status=status, reason="AllTasksReady", message=message)
+    return Condition(kind=kind, status=status, reason="AllTasksReady", message=message, gist=gist)
 
 
 def merged(before: list[dict[str, Any]], *now: Condition) -> list[dict[str, Any]]:
@@ -68,6 +72,22 @@ def test_merging_again_changes_nothing() -> None:
         once, (condition(), condition(kind="Valid", status=False)), generation=3, at="later"
     )
     assert again == once
+
+
+@pytest.mark.parametrize(
+    ("earlier", "kept"),
+    [
+        ({"status": "True", "message": "no cpu; 3 are free"}, True),
+        ({"status": "False", "message": "no cpu; 3 are free"}, False),
+        ({"status": "True", "message": "no memory; 3 are free"}, False),
+    ],
+)
+def test_what_is_no_news_leaves_the_message_that_stands(
+    earlier: dict[str, str], kept: bool
+) -> None:
+    now = condition(message="no cpu; 2 are free", gist="no cpu;")
+    (found,) = merged([{"type": "Ready", **earlier}], now)
+    assert found["message"] == ("no cpu; 3 are free" if kept else "no cpu; 2 are free")
 
 
 def test_long_messages_are_cut() -> None:

@@ -131,7 +131,7 @@ WAITING = pod(1, on=None, unschedulable_since_s=NOW_S)
             outcome(missing=("no room", "nor there", "nor here")),
             "False",
             "Infeasible",
-            "no room (and 2 more tasks)",
+            "3 tasks fit nowhere: no room",
         ),
         (
             outcome(pod(0), WAITING),

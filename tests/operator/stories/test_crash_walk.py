@@ -14,6 +14,7 @@ import pytest
 from thalweg_operator.cluster.resources import NODES
 from thalweg_stories import chain, vertex, word_count
 from thalweg_testbed import Cluster
+from thalweg_told_measuring import ToldMeasuring
 from thalweg_walks import Ground, Walker
 
 pytestmark = pytest.mark.control_plane
@@ -23,6 +24,9 @@ WIDTH = 10
 
 Act = Callable[[Walker, int], None]
 """What the user does to a walker's topology in a lap, by its number."""
+
+Likeness = Callable[[dict[str, Any]], dict[str, Any]]
+"""The part of a state that walkers must have in common."""
 
 
 @pytest.fixture
@@ -40,16 +44,28 @@ def _batches(points: range) -> Iterator[tuple[int, list[int]]]:
         lap += 1
 
 
-def _lap(ground: Ground, walkers: list[Walker], points: list[int], wanted: dict[str, Any]) -> int:
+def _lap(
+    ground: Ground,
+    walkers: list[Walker],
+    points: list[int],
+    wanted: dict[str, Any],
+    alike: Likeness = dict,
+) -> int:
     """Walk; all end where the first one did. Return how many operators were ended on the way."""
     ground.go(walkers)
     for walker, point in zip(walkers, points, strict=True):
         walker.assert_one_pod_each()
-        assert walker.state() == wanted, f"ended after write {point}"
+        assert alike(walker.state()) == alike(wanted), f"ended after write {point}"
     return sum(walker.deaths for walker in walkers)
 
 
-def _walk(ground: Ground, walkers: list[Walker], act: Act, prepare: Act | None = None) -> int:
+def _walk(
+    ground: Ground,
+    walkers: list[Walker],
+    act: Act,
+    prepare: Act | None = None,
+    alike: Likeness = dict,
+) -> int:
     """Walk through every write that follows from what the user does; return how many."""
     first, *others = walkers
     first.arm(None)
@@ -68,7 +84,7 @@ def _walk(ground: Ground, walkers: list[Walker], act: Act, prepare: Act | None =
             act(walker, lap)
         ground.go([first])
         first.assert_one_pod_each()
-        ended += _lap(ground, walking, points, first.state())
+        ended += _lap(ground, walking, points, first.state(), alike)
     # A write that meets a conflict is made again, so that one way may be longer than another.
     assert ended >= writes - 2
     return writes
@@ -156,10 +172,84 @@ def test_node_loss(ground: Ground, control_plane: Cluster) -> None:
         control_plane.remove_nodes(*names)
 
 
+def _measured(walkers: list[Walker]) -> dict[str, ToldMeasuring]:
+    """Each walker's operator is told what is measured; figures would come by the clock."""
+    told = {
+        walker.namespace: ToldMeasuring(per_s=1000.0, shows_figures=False) for walker in walkers
+    }
+    for walker in walkers:
+        walker.measuring = told[walker.namespace]
+        walker.arm(None)
+    return told
+
+
+def test_scale_by_load(ground: Ground) -> None:
+    """A plan that scales two vertices up, because more flows."""
+    walkers = ground.walkers(WIDTH + 1)
+    told = _measured(walkers)
+    scaling = {"mode": "Auto", "cooldownSeconds": 0, "scaleDownAfterSeconds": 0}
+    flow = chain(
+        "flow",
+        vertex("read"),
+        vertex("split", 2, least=2, most=3),
+        vertex("count", 2, least=2, most=3),
+        scaling=scaling,
+        placement={"mode": "Off"},
+    )
+    for walker in walkers:
+        walker.apply(flow)
+    ground.go(walkers)
+
+    def load(per_s: float) -> Act:
+        def act(walker: Walker, _: int) -> None:
+            told[walker.namespace].per_s = per_s
+
+        return act
+
+    writes = _walk(ground, walkers, act=load(2000.0), prepare=load(1000.0))
+    assert writes > 15
+    assert walkers[0].state()["plan"] == ("Applied", 2, 0)
+
+
+def test_move(ground: Ground, control_plane: Cluster) -> None:
+    """A plan that moves the tasks of one domain to the other, on nodes of each walker's own."""
+    walkers = ground.walkers(WIDTH + 1)
+    _measured(walkers)
+    names: list[str] = []
+
+    def spread(walker: Walker, least: int) -> None:
+        flow = word_count(nodeSelector={"walker": walker.namespace})
+        flow["spec"] |= {
+            "strategy": "Auto",
+            "placement": {"mode": "Auto", "minDomains": least},
+            "scaling": {"mode": "Off", "cooldownSeconds": 0},
+        }
+        walker.apply(flow)
+
+    try:
+        for walker in walkers:
+            domains = [f"{walker.namespace}-{letter}" for letter in "xy"]
+            labels = {"walker": walker.namespace}
+            names += control_plane.add_nodes(domains=domains, per_domain=1, labels=labels)
+            spread(walker, 2)
+        ground.go(walkers)
+        writes = _walk(
+            ground,
+            walkers,
+            act=lambda walker, _: spread(walker, 1),
+            prepare=lambda walker, _: spread(walker, 2),
+            alike=_without_hashes,
+        )
+        assert writes > 20
+        assert walkers[0].state()["plan"] == ("Applied", 0, 2)
+    finally:
+        control_plane.remove_nodes(*names)
+
+
 def _without_hashes(state: dict[str, Any]) -> dict[str, Any]:
     return {
         "pods": {task: [pod[1:] for pod in pods] for task, pods in state["pods"].items()},
-        **{key: state[key] for key in ("budgets", "routes", "tasks", "lines", "conditions")},
+        **{key: value for key, value in state.items() if key not in ("pods", "vertices")},
     }
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from thalweg_stories import Ear, Story, chain, vertex, word_count
+from thalweg_ear import Ear
+from thalweg_stories import Story, chain, vertex, word_count
 from thalweg_testbed import OPERATOR_USER, AuditLog, eventually
 
 pytestmark = pytest.mark.control_plane

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from thalweg_ear import Ear
 from thalweg_operator.cluster.resources import LEASES
-from thalweg_stories import DEADLINE_S, Ear, Story, word_count
+from thalweg_stories import DEADLINE_S, Story, word_count
 from thalweg_testbed import OPERATOR_USER, Cluster, Process, eventually
 from thalweg_walks import Ground, Walker
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from thalweg_ear import Ear
 from thalweg_operator import naming
-from thalweg_stories import Ear, Story, by_task, word_count
+from thalweg_stories import Story, by_task, word_count
 from thalweg_testbed import OPERATOR_USER, CommandFailed, eventually
 
 pytestmark = pytest.mark.control_plane

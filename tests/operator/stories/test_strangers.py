@@ -72,6 +72,7 @@ def test_a_stranger_of_a_name_that_is_needed(story: Story, resource: Resource) -
     assert found.get("spec") == stranger.get("spec")
     assert found.get("data") == stranger.get("data")
     assert not found["metadata"].get("ownerReferences")
+    assert f"create {resource.plural}" not in story.turn(), "it is not tried again and again"
 
     story.user.delete(
         resource, story.namespace, stranger["metadata"]["name"], uid=found["metadata"]["uid"]
