@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := operator scheduling spark runtime testbed bench crds tests
+SOURCES := operator scheduling spark runtime testbed bench crds tests e2e
 .DEFAULT_GOAL := help
 export PYTHONDONTWRITEBYTECODE =
 
@@ -39,12 +39,17 @@ lint: setup ## ruff, mypy --strict, import contracts
 	@$(BIN)/lint-imports --no-cache
 
 .PHONY: test-fast
-test-fast: setup ## the pure tests, under a minute
-	@$(BIN)/pytest -n 2 -m "not slow and not control_plane"
+test-fast: setup ## the pure tests, in about a minute
+	@$(BIN)/pytest -n 2 -m "not slow and not control_plane and not spark"
 
 .PHONY: test-slow
 test-slow: setup ## pure tests that take longer
-	@$(BIN)/pytest -m "slow and not control_plane"
+	@$(BIN)/pytest -m "slow and not control_plane and not spark"
+
+.PHONY: test-spark
+test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is installed where it is missing)
+	@$(BIN)/python -m thalweg_testbed.java
+	@$(BIN)/pytest -m spark
 
 .PHONY: test-plane
 test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)
@@ -53,11 +58,17 @@ test-plane: setup ## behaviours on a real control plane (built once, about 9 min
 
 .PHONY: test
 test: setup ## everything that CI runs, with the time each part took
-	@.ci/tiers lint test-fast test-slow test-plane
+	@.ci/tiers lint test-fast test-slow test-spark test-plane e2e
 
 .PHONY: e2e
 e2e: setup ## stories on kind: real kubelets and latency between domains (needs Docker, or root on Debian)
-	@$(BIN)/pytest e2e
+	@$(BIN)/python -m thalweg_testbed.kind prepare
+	@$(BIN)/pytest e2e -m "not soak" --durations=20
+
+.PHONY: soak
+soak: setup ## the longer stories on kind
+	@$(BIN)/python -m thalweg_testbed.kind prepare --soak
+	@$(BIN)/pytest e2e -m soak
 
 .PHONY: kind
 kind: setup ## make a kind cluster in domains and leave it running

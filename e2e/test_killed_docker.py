@@ -34,6 +34,8 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
     import_directory(daemon.engine, IMAGE, tmp_path / "image")
     yield daemon
     daemon.stop()
+    # Nobody else waits for the lock of this one.
+    runtime.with_name(f"{runtime.name}.lock").unlink()
     assert not runtime.exists()
     assert str(runtime) not in Path("/proc/mounts").read_text()
     assert not list(Path("/sys/fs/cgroup").glob(f"**/{runtime.name}"))

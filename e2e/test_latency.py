@@ -1,5 +1,7 @@
 """Latency between domains: what is asked for is what pods and nodes see, each way."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from statistics import median
 
@@ -8,6 +10,7 @@ import pytest
 from thalweg_testbed import BedError
 from thalweg_testbed.kind import KindCluster
 from thalweg_testbed.latency import Link, Links, Measured
+from thalweg_testbed.latency.means import PORT, PROGRAM
 
 
 def one_way_s(measured: list[Measured], source: str, target: str) -> float:
@@ -44,6 +47,19 @@ def test_a_change_leaves_the_other_pairs(whole: KindCluster) -> None:
     assert one_way_s(measured, "a", "b") < 0.020
     assert one_way_s(measured, "b", "a") > 0.025
     assert one_way_s(measured, "c", "d") > 0.008
+
+
+def test_open_connections_live_through_a_change(whole: KindCluster) -> None:
+    whole.set_latency(Links.symmetric({("a", "b"): 0.010}), measure=False)
+    source, target = whole.nodes_of("a")[0], whole.nodes_of("b")[0]
+    words = (PROGRAM, "flood", "-from", source.probe_address, "-port", str(PORT), "-span", "15s")
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        # One TCP connection; it fails if that breaks.
+        flood = pool.submit(whole.engine.run, "exec", source.name, *words, target.probe_address)
+        for latency_s in (0.030, 0.005):
+            whole.set_latency(Links.symmetric({("a", "b"): latency_s}), measure=False)
+        assert flood.running()
+        assert json.loads(flood.result())["bytes"] > 1_000_000
 
 
 def test_jitter_spreads_and_loss_loses(whole: KindCluster) -> None:

@@ -28,12 +28,14 @@ __all__ = [
     "KIND",
     "KUBERNETES_VERSION",
     "LATENCY",
+    "METRICS_SERVER",
     "NODE_PROGRAMS",
     "PAUSE",
     "PLACEHOLDER",
     "PROGRAMS",
     "RUNC_FRONT",
     "SERVERS",
+    "TARGETS",
     "Program",
     "Report",
     "build_key",
@@ -81,9 +83,15 @@ COREDNS = Program(name="coredns", module="coredns", package=".")
 HELM = Program(name="helm", module="helm", package="helm.sh/helm/v3/cmd/helm")
 KIND = Program(name="kind", module="kind", package="sigs.k8s.io/kind")
 LATENCY = Program(name="latency", module="latency", package=".")
+METRICS_SERVER = Program(
+    name="metrics-server",
+    module="metricsserver",
+    package="sigs.k8s.io/metrics-server/cmd/metrics-server",
+)
 PAUSE = Program(name="pause", module="pause", package=".")
 PLACEHOLDER = Program(name="placeholder", module="placeholder", package=".")
 RUNC_FRONT = Program(name="runc-front", module="runcfront", package=".")
+TARGETS = Program(name="targets", module="targets", package=".")
 """What the kind bed needs, each where it is needed; see thalweg_testbed.kind."""
 
 _KUBERNETES_MODULES = {"kubernetes", "nodes"}

@@ -16,9 +16,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.controlplane import ControlPlane
-from thalweg_testbed.demo_view import Look, look_at
+from thalweg_testbed.demo_view import Event, Look, look, summary
 from thalweg_testbed.errors import BedError
 from thalweg_testbed.loopbed import LoopBed
 
@@ -26,7 +25,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _EXAMPLE = _ROOT / "examples" / "demo.yaml"
 _NAME = "word-count"
 _RATE_PER_S = 1000
-_LOOK_EVERY_S = 4.0
+_LOOK_EVERY_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,46 +73,58 @@ def _apply(bed: LoopBed) -> None:
 
 def _slow_down(bed: LoopBed) -> None:
     """Between the two domains that have most of the tasks."""
-    found = look_at(bed.cluster, _NAME).by_domain
+    found = _look(bed).by_domain
     busiest = sorted(found, key=lambda domain: -sum(found[domain].values()))[:2]
     bed.turn("latency", {"between": busiest, "latency_s": 0.08})
 
 
 def _tell(console: Console, bed: LoopBed) -> None:
-    looks: list[tuple[Act, Look]] = []
+    done: list[Event] = []
+    looks: list[Look] = []
     for act in story():
         console.print(f"\n==> {act.title}")
         act.do(bed)
-        looks.append((act, _watch(console, bed.cluster, act)))
-    console.print("\nWhat happened:")
-    for act, look in looks:
-        console.print(f"  after: {act.title}\n    {look.line()}")
-    console.print("\nWhat the operator decided, in order:")
-    for decision in looks[-1][1].decisions:
-        console.print(f"  {decision}")
+        done.append(Event(at_s=time.time(), text=act.title, is_decision=False))
+        looks += _watch(console, bed, act)
+    console.print("\nWhat happened, and what the operator decided:\n")
+    for line in summary(done, looks):
+        console.print(line, soft_wrap=True)
     console.print("\n$ kubectl get stopo")
     console.print(bed.cluster.kubectl("get", "stopo", "-n", "default").rstrip(), soft_wrap=True)
 
 
-def _watch(console: Console, cluster: Cluster, act: Act) -> Look:
-    """Look again and again until the act is over; returns the last look."""
-    ends = time.monotonic() + act.seconds
-    look = look_at(cluster, _NAME)
-    if not console.is_terminal:
-        seen = ""
-        while time.monotonic() < ends:
-            time.sleep(_LOOK_EVERY_S)
-            look = look_at(cluster, _NAME)
-            if look.line() != seen:
-                seen = look.line()
-                console.print(f"    {seen}", soft_wrap=True)
-        return look
-    with Live(look.table(act.title), console=console, auto_refresh=False) as live:
-        while time.monotonic() < ends:
-            time.sleep(_LOOK_EVERY_S)
-            look = look_at(cluster, _NAME)
-            live.update(look.table(act.title), refresh=True)
-    return look
+def _watch(console: Console, bed: LoopBed, act: Act) -> list[Look]:
+    """Look again and again until the act is over."""
+    ends, looks = time.monotonic() + act.seconds, [_look(bed)]
+    if console.is_terminal:
+        with Live(looks[-1].view(act.title), console=console, auto_refresh=False) as live:
+            while time.monotonic() < ends:
+                time.sleep(_LOOK_EVERY_S)
+                looks.append(_look(bed))
+                live.update(looks[-1].view(act.title), refresh=True)
+        return looks
+    seen = ""
+    while time.monotonic() < ends:
+        time.sleep(_LOOK_EVERY_S)
+        looks.append(_look(bed))
+        if looks[-1].ready + str(looks[-1].by_domain) != seen:
+            seen = looks[-1].ready + str(looks[-1].by_domain)
+            console.print(f"    {looks[-1].line()}", soft_wrap=True)
+    console.print(f"    {looks[-1].line()}", soft_wrap=True)
+    return looks
+
+
+def _look(bed: LoopBed) -> Look:
+    """Read the topology, its pods and the nodes, and ask the data plane what flows."""
+    cluster = bed.cluster
+    flowing = [one for one in bed.state()["topologies"] if one["name"] == _NAME]
+    return look(
+        cluster.get("stopo", _NAME, "-n", "default"),
+        cluster.get("pods", "-n", "default", "-l", f"thalweg.dev/topology={_NAME}")["items"],
+        cluster.get("nodes")["items"],
+        flowing[0] if flowing else {},
+        time.time(),
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Everything that the closed loop needs, on one machine: plane, Prometheus, simulated data plane
-and the operator, each a process of its own.
+and the operator, each a process of its own. `DataBed` is the same without the operator.
 """
 
 import json
@@ -13,6 +13,7 @@ from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.ports import Port
 from thalweg_testbed.processes import Process
 from thalweg_testbed.prometheus import PrometheusServer
+from thalweg_testbed.waiting import eventually
 
 _QUICK: dict[str, Any] = {
     # Patient enough for a machine that is busy with other things: a lost Lease ends the operator.
@@ -24,8 +25,8 @@ _QUICK: dict[str, Any] = {
 }
 
 
-class LoopBed:
-    """Measures and runs the topologies of a plane. Making one starts it."""
+class DataBed:
+    """Plays the topologies of a plane, and measures them. Making one starts it."""
 
     def __init__(
         self,
@@ -34,13 +35,14 @@ class LoopBed:
         *,
         rate_per_s: float,
         seed: int = 1,
+        scrape_s: float = 1.0,
         namespace: str | None = None,
-        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start the data plane, Prometheus and the operator against a cluster that is there."""
+        """Start the data plane and Prometheus against a cluster that is there."""
         self.cluster = cluster
         self.folder = folder
         self._port = Port()
+        self._address = f"127.0.0.1:{self._port.number}"
         narrowed = [] if namespace is None else ["--namespace", namespace]
         self.data_plane = Process(
             "simulated data plane",
@@ -53,12 +55,57 @@ class LoopBed:
             log=folder / "data-plane.log",
         )
         self.prometheus = PrometheusServer(
-            folder / "prometheus", {"simulated": f"127.0.0.1:{self._port.number}"}
+            folder / "prometheus", {"simulated": self._address}, scrape_s=scrape_s
         )
+        eventually(
+            self._answers, timeout_s=60, what="the data plane", show=self.data_plane.log_tail
+        )
+
+    def turn(self, knob: str, request: Mapping[str, Any]) -> None:
+        """Turn a knob of the simulated data plane: rate, latency or network."""
+        body = json.dumps(request).encode()
+        address = f"http://{self._address}/{knob}"
+        with urllib.request.urlopen(address, data=body, timeout=10) as answer:
+            answer.read()
+
+    def state(self) -> dict[str, Any]:
+        """What flows now, as the simulated data plane itself knows it."""
+        with urllib.request.urlopen(f"http://{self._address}/state", timeout=10) as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.state())
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End everything that was started, the cluster apart."""
+        self.prometheus.close()
+        self.data_plane.stop()
+        self._port.release()
+
+
+class LoopBed(DataBed):
+    """The same with the operator, which runs the topologies. Making one starts it."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: Path,
+        *,
+        rate_per_s: float,
+        namespace: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start the data plane, Prometheus and the operator against a cluster that is there."""
+        super().__init__(cluster, folder, rate_per_s=rate_per_s, namespace=namespace)
         self._settings = folder / "settings.yaml"
         measuring = {
             "metrics_sources": {"default": {"url": self.prometheus.url}},
-            "condense": {"folder": str(folder / "matrices"), "interval_s": 3},
+            # Two cores hold a control plane and a loop, or a Spark every three seconds.
+            "condense": {"folder": str(folder / "matrices"), "interval_s": 3, "engine": "numpy"},
             "namespaces": [] if namespace is None else [namespace],
         }
         self._settings.write_text(json.dumps({**_QUICK, **measuring, **(settings or {})}))
@@ -75,19 +122,10 @@ class LoopBed:
         self.operator.kill()
         self.operator = self._start_operator()
 
-    def turn(self, knob: str, request: Mapping[str, Any]) -> None:
-        """Turn a knob of the simulated data plane: rate, latency or network."""
-        address = f"http://127.0.0.1:{self._port.number}/{knob}"
-        body = json.dumps(request).encode()
-        with urllib.request.urlopen(address, data=body, timeout=10) as answer:
-            answer.read()
-
     def close(self) -> None:
         """End everything that was started, the cluster apart."""
         self.operator.stop()
-        self.prometheus.close()
-        self.data_plane.stop()
-        self._port.release()
+        super().close()
 
     def _start_operator(self) -> Process:
         return Process(

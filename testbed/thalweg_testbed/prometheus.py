@@ -27,14 +27,17 @@ class PrometheusServer:
         targets: Mapping[str, str],
         *,
         scrape_s: float = 1.0,
+        history: str = "",
         report: Report = print_progress,
     ) -> None:
-        """Start it for `targets`: job name to host:port."""
+        """Start it for `targets` (job name to host:port), with a history in OpenMetrics text."""
         self._program = find_prometheus(report)
         self._folder = folder
         self._port = Port()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "prometheus.yml").write_text(_configuration(targets, scrape_s))
+        if history:
+            self._load(history)
         self._process = self._start()
 
     @property
@@ -69,6 +72,16 @@ class PrometheusServer:
         """End it."""
         self._process.stop()
         self._port.release()
+
+    def _load(self, history: str) -> None:
+        """Write blocks of samples from text, as `promtool` does for a server that moves."""
+        file = self._folder / "history.txt"
+        file.write_text(history)
+        words = [str(self._program.with_name("promtool")), "tsdb", "create-blocks-from"]
+        words += ["openmetrics", "--quiet", str(file), str(self._folder / "data")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BedError(f"promtool did not take the history: {done.stderr.strip()[-300:]}")
 
     def _start(self) -> Process:
         process = Process(

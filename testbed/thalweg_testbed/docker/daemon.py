@@ -18,7 +18,7 @@ from pathlib import Path
 
 from thalweg_testbed.background import birth_of
 from thalweg_testbed.binaries import RUNC_FRONT, Report, find_binaries
-from thalweg_testbed.docker import leftovers
+from thalweg_testbed.docker import leftovers, packet_filter
 from thalweg_testbed.docker.engine import Engine
 from thalweg_testbed.docker.host import Host
 from thalweg_testbed.docker.packages import require
@@ -49,6 +49,7 @@ class Daemon:
         self._group = f"/{runtime.name}"
         self._data = cache / "docker"
         self._logs = cache / "docker-logs"
+        self._before = cache / "docker-before.json"
         self._socket = runtime / "docker.sock"
         self.engine = Engine(host=f"unix://{self._socket}")
 
@@ -88,10 +89,13 @@ class Daemon:
             self._end_gently("dockerd")
             self._end_gently("containerd")
             self._clear()
+            packet_filter.restore(self._before)
 
     def _start(self, host: Host, report: Report) -> None:
         if self._clear():
             report("==> removed what a Docker of ours left when it was killed")
+        if self._has_networks:
+            packet_filter.remember(self._before)
         report("==> starting a Docker daemon of our own")
         try:
             self._launch(host, report)

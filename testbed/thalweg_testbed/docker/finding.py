@@ -1,6 +1,7 @@
 """Which Docker to use: the user's own if it runs, else ours, which is started if need be."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,9 @@ def use_engine(*, cache: Path | None = None, report: Report = print_progress) ->
 
 
 def _find(daemon: Daemon, report: Report) -> Engine:
+    # Whoever exported DOCKER_HOST to look into ours still means ours, which ends when it is idle.
+    if os.environ.get("DOCKER_HOST") == daemon.engine.host and daemon.is_up():
+        return daemon.engine
     own = Engine()
     if own.answers():
         return own

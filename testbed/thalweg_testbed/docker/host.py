@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Host", "has_capability", "raise_limits", "read_host"]
+__all__ = ["Host", "has_capability", "has_unified_groups", "raise_limits", "read_host"]
 
 SYS_RESOURCE = 24
 """CAP_SYS_RESOURCE: without it a privileged container cannot be started by an unchanged runc."""
@@ -35,8 +35,13 @@ def read_host() -> Host:
         is_root=os.geteuid() == 0,
         is_debian=shutil.which("apt-get") is not None,
         has_sys_resource=has_capability(status, SYS_RESOURCE),
-        has_cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
+        has_cgroup_v2=has_unified_groups(),
     )
+
+
+def has_unified_groups(directory: Path = Path("/sys/fs/cgroup")) -> bool:
+    """Tell whether control groups are of version 2: only those have this file at their root."""
+    return (directory / "cgroup.controllers").exists()
 
 
 def has_capability(status: str, number: int) -> bool:

@@ -1,8 +1,8 @@
-"""Images for pods: the operator's, from its Dockerfile, and a worker's placeholder.
+"""Images for pods: ours, from their Dockerfiles, and those of what stands around them in a test.
 
 Where a registry answers, Dockerfiles build on its Python. Elsewhere they build on a Python made
 from Debian packages, and fetch Python packages as this machine does: with its certificates and its
-index.
+index. Prometheus is Debian's, metrics-server is built from its Go module.
 """
 
 import hashlib
@@ -12,7 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from thalweg_testbed.binaries import (
+    HELM,
+    METRICS_SERVER,
     PLACEHOLDER,
+    TARGETS,
+    Program,
     Report,
     cache_directory,
     find_binaries,
@@ -21,17 +25,19 @@ from thalweg_testbed.binaries import (
 from thalweg_testbed.docker.engine import Engine
 from thalweg_testbed.docker.host import read_host
 from thalweg_testbed.errors import CommandFailed
-from thalweg_testbed.images.debian import debian_tar, scratch_directory
-from thalweg_testbed.images.single import import_directory, place
+from thalweg_testbed.images.debian import debian_tar, scratch_directory, unpacked
+from thalweg_testbed.images.single import copy_with_libraries, import_directory, place
 
 __all__ = ["Images"]
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PUBLISHED = "python:3.12-slim-bookworm"
+_PUBLISHED_PROMETHEUS = "prom/prometheus:v3.5.0"
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
 _SOURCES = ("pyproject.toml", "README.md", "LICENSE", "operator", "scheduling", "spark", "runtime")
 _BUILD_S = 1800.0
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+_USER = "USER 10001:10001"
 _INDEX_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
 _PROXY_SETTINGS = ("http_proxy", "https_proxy", "no_proxy")
 
@@ -46,20 +52,62 @@ class Images:
         self._cache = cache or cache_directory()
         self._report = report
 
+    def prepare(self, *, soak: bool = False) -> None:
+        """Make the images that `make e2e` needs: minutes the first time, too long for a test."""
+        self.placeholder()
+        self.operator()
+        self.runtime()
+        self.prometheus()
+        self.targets()
+        find_binaries([HELM], report=self._report)
+        if soak:
+            self.metrics_server()
+
     def placeholder(self) -> str:
         """Return the image of a worker that does nothing but keep the contract."""
-        program = find_binaries([PLACEHOLDER], report=self._report)[PLACEHOLDER.name]
-        name = f"thalweg-placeholder:{program.parent.name.rpartition('-')[2]}"
+        return self._of_program(PLACEHOLDER)
+
+    def targets(self) -> str:
+        """Return the image of what tells Prometheus which pods to scrape."""
+        return self._of_program(TARGETS)
+
+    def metrics_server(self) -> str:
+        """Return the image of metrics-server, which `kubectl top` and autoscalers ask."""
+        return self._of_program(METRICS_SERVER)
+
+    def prometheus(self) -> str:
+        """Return the image of Prometheus: the published one, else Debian's program by itself."""
+        if self._is_had(_PUBLISHED_PROMETHEUS):
+            return _PUBLISHED_PROMETHEUS
+        tar = debian_tar(("prometheus",), cache=self._cache, host=read_host(), report=self._report)
+        name = f"thalweg-prometheus:{tar.stem.rpartition('-')[2]}"
+        if not self._engine.has_image(name):
+            with unpacked(tar) as root, scratch_directory(self._cache / "images") as directory:
+                copy_with_libraries(root, directory, ["usr/bin/prometheus"])
+                self._import(name, directory, "/usr/bin/prometheus")
+        return name
+
+    def _of_program(self, program: Program) -> str:
+        path = find_binaries([program], report=self._report)[program.name]
+        name = f"thalweg-{program.name}:{path.parent.name.rpartition('-')[2]}"
         if not self._engine.has_image(name):
             with scratch_directory(self._cache / "images") as directory:
-                place(program, directory / "placeholder")
-                changes = ['ENTRYPOINT ["/placeholder"]', "USER 10001:10001"]
-                import_directory(self._engine, name, directory, changes=changes)
+                place(path, directory / program.name)
+                self._import(name, directory, f"/{program.name}")
         return name
+
+    def _import(self, name: str, directory: Path, program: str) -> None:
+        (directory / "tmp").mkdir(mode=0o1777)
+        changes = [f'ENTRYPOINT ["{program}"]', _USER]
+        import_directory(self._engine, name, directory, changes=changes)
 
     def operator(self) -> str:
         """Return the operator's image, built from this checkout."""
         return self._built("operator", ["locks/operator.txt", *_SOURCES])
+
+    def runtime(self) -> str:
+        """Return the image of stream workers and the latency prober, built from this checkout."""
+        return self._built("runtime", ["locks/runtime.txt", "runtime", "scheduling"])
 
     def _built(self, name: str, sources: Sequence[str]) -> str:
         dockerfile = f"Dockerfile.{name}"
@@ -94,7 +142,7 @@ class Images:
 
     def _python(self) -> list[str]:
         """Return the options by which a Dockerfile gets its base images."""
-        if self._engine.has_image(_PUBLISHED) or self._can_pull():
+        if self._is_had(_PUBLISHED):
             return []
         key = hashlib.sha256("\0".join(_PACKAGES).encode()).hexdigest()[:12]
         base, build = f"thalweg-python:{key}", f"thalweg-python-build:{key}"
@@ -108,12 +156,15 @@ class Images:
             self._engine.run("build", "--quiet", "--tag", build, str(directory))
         return ["--build-arg", f"PYTHON_IMAGE={base}", "--build-arg", f"BUILD_IMAGE={build}"]
 
-    def _can_pull(self) -> bool:
+    def _is_had(self, published: str) -> bool:
+        """Tell whether Docker has a published image, pulling it where a registry answers."""
+        if self._engine.has_image(published):
+            return True
         # Where the node image had to be made, there is no registry to ask.
         if (self._cache / "images" / "node.tag").exists():
             return False
         try:
-            self._engine.run("pull", "--quiet", _PUBLISHED)
+            self._engine.run("pull", "--quiet", published)
         except CommandFailed:
             return False
         return True

@@ -9,6 +9,7 @@ from pathlib import Path
 from thalweg_testbed.binaries import cache_directory
 from thalweg_testbed.docker import use_engine
 from thalweg_testbed.errors import BedError
+from thalweg_testbed.images import Images
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.lifetime import Clusters
 from thalweg_testbed.kind.records import Records
@@ -25,7 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error of the test bed is one message, not a traceback."""
     options = _parser().parse_args(arguments)
     try:
-        if options.verb != "up" and Records(cache_directory()).read(options.name) is None:
+        if (
+            options.verb not in {"up", "prepare"}
+            and Records(cache_directory()).read(options.name) is None
+        ):
             print(f"==> no cluster {options.name} is up: start one with `make kind`")
             return 0 if options.verb == "down" else 1
         with use_engine() as engine:
@@ -47,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     up = verbs.add_parser("up", help="make a cluster and leave it running")
     up.add_argument("--domains", type=int, default=4)
     up.add_argument("--nodes", type=int, default=2, help="how many in each domain")
+    prepare = verbs.add_parser(
+        "prepare", help="make what clusters and tests are made of, but no cluster"
+    )
+    prepare.add_argument("--soak", action="store_true", help="also for the tests of `make soak`")
     verbs.add_parser("down", help="remove it")
     verbs.add_parser("status", help="show its nodes and what was done to them")
     latency = verbs.add_parser("latency", help="set latency between two domains, or measure all")
@@ -73,6 +81,10 @@ def _run(options: argparse.Namespace, clusters: Clusters) -> int:
     if options.verb == "up":
         return _up(options, clusters)
     clusters.remove_abandoned()
+    if options.verb == "prepare":
+        clusters.prepare()
+        Images(clusters.engine).prepare(soak=options.soak)
+        return 0
     if options.verb == "down":
         clusters.remove(options.name)
         print(f"==> removed {options.name}")

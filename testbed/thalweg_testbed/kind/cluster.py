@@ -1,5 +1,6 @@
 """One kind cluster: real kubelets and pods, domains by label, and what can be done to them."""
 
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -281,15 +282,24 @@ class KindCluster(Cluster):
         """
         full = image if "/" in image else f"library/{image}"
 
-        def load_one(node: Node) -> None:
-            prefix = ("exec", node.name, "ctr", "-n", "k8s.io", "images")
-            present = self.engine.run(*prefix, "ls", "-q", f"name==docker.io/{full}")
-            if not present.strip():
+        def lacks(node: Node) -> bool:
+            words = ("exec", node.name, "ctr", "-n", "k8s.io", "images", "ls", "-q")
+            return not self.engine.run(*words, f"name==docker.io/{full}").strip()
+
+        lacking = [n for n in (self.running_nodes() if nodes is None else nodes) if lacks(n)]
+        if not lacking:
+            return
+        # Written out once, however many nodes read it.
+        with tempfile.TemporaryDirectory(dir=self._records.directory(self.name)) as directory:
+            archive = Path(directory) / "image.tar"
+            self.engine.run("save", "--output", str(archive), image)
+
+            def load_one(node: Node) -> None:
                 into = ("exec", "--interactive", node.name, "ctr", "-n", "k8s.io", "images")
                 options = ("import", "--all-platforms", "--digests", "-")
-                self.engine.pipe_into(["docker", "save", image], *into, *options)
+                self.engine.pipe_into(["cat", archive], *into, *options)
 
-        self._each(nodes if nodes is not None else self.running_nodes(), load_one)
+            self._each(lacking, load_one)
 
     # ----------------------------------------------------------------------------------- records
 

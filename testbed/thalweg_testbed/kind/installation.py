@@ -19,12 +19,16 @@ _CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
 def install_operator(
-    cluster: KindCluster, images: Images, *, settings: Mapping[str, object] | None = None
+    cluster: KindCluster,
+    images: Images,
+    *,
+    settings: Mapping[str, object] | None = None,
+    more: Mapping[str, object] | None = None,
 ) -> None:
     """Install the operator on the control plane's node and wait until it is Ready.
 
     There it lives through whatever is done to the domains, and its image, which is large, has to
-    be loaded into one node only.
+    be loaded into one node only. `more` are other values of the chart.
     """
     image = images.operator()
     cluster.load(image, nodes=cluster.nodes_of(CONTROL_DOMAIN))
@@ -34,6 +38,7 @@ def install_operator(
         "nodeSelector": {_CONTROL_PLANE: ""},
         "tolerations": [{"key": _CONTROL_PLANE, "operator": "Exists", "effect": "NoSchedule"}],
         "settings": dict(settings or {}),
+        **(more or {}),
     }
     helm = find_binaries([HELM])[HELM.name]
     words = ("upgrade", "--install", "thalweg", _CHART, "--namespace", NAMESPACE)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from thalweg_testbed.binaries import (
     KIND,
+    LATENCY,
     SERVERS,
     Report,
     cache_directory,
@@ -71,9 +72,7 @@ class Clusters:
         self.remove_abandoned()
         for line in raise_limits():
             self._report(f"warning: {line}")
-        image = find_node_image(
-            self.engine, cache=self._cache, host=read_host(), report=self._report
-        )
+        image = self.prepare()
         self.remove(name)
         record = Record(name=name, docker_host=self.engine.host)
         self.records.write(record.owned() if is_owned else record)
@@ -86,6 +85,14 @@ class Clusters:
         except BaseException:
             self.remove(name)
             raise
+
+    def prepare(self) -> str:
+        """Make what every cluster is made of, unless it is there; return the nodes' image."""
+        kubectl = [program for program in SERVERS if program.name == "kubectl"]
+        find_binaries([KIND, LATENCY, *kubectl], report=self._report)
+        return find_node_image(
+            self.engine, cache=self._cache, host=read_host(), report=self._report
+        )
 
     def _create(self, name: str, shape: Shape, image: str) -> KindCluster:
         configuration = self.records.directory(name) / "kind.json"

@@ -14,6 +14,7 @@ from thalweg_testbed.latency.endpoints import Node
 __all__ = ["network_script"]
 
 _CONFLIST = "/etc/cni/net.d/10-pods.conflist"
+_IPV6 = "/proc/sys/net/ipv6/conf/eth0/disable_ipv6"
 
 
 def network_script(node: Node, nodes: Sequence[Node]) -> str:
@@ -24,6 +25,8 @@ def network_script(node: Node, nodes: Sequence[Node]) -> str:
     outside = f"POSTROUTING -s {POD_SUBNET} ! -d {POD_SUBNET} -j MASQUERADE"
     return "\n".join(
         [
+            # kind's network has IPv6 too: a way round every latency and partition.
+            f"if [ -e {_IPV6} ]; then echo 1 >{_IPV6}; fi",
             *routes,
             f"ip address replace {node.probe_address}/32 dev lo",
             f"iptables -w -t nat -C {outside} 2>/dev/null || iptables -w -t nat -A {outside}",

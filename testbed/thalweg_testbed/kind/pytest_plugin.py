@@ -7,51 +7,77 @@ error, never a skip.
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
+from thalweg_testbed.binaries import Report
 from thalweg_testbed.docker import use_engine
+from thalweg_testbed.docker.host import read_host
 from thalweg_testbed.images import Images
+from thalweg_testbed.images.node import PUBLISHED
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.installation import install_operator
 from thalweg_testbed.kind.lifetime import Clusters, kind_cluster
+from thalweg_testbed.kind.monitoring import Prometheus, install_prometheus
+from thalweg_testbed.kind.not_run import not_run
 from thalweg_testbed.kind.shape import Shape
 from thalweg_testbed.kind.topologies import Topology
 from thalweg_testbed.latency.links import Links
-from thalweg_testbed.latency.means import Means
 
-__all__ = ["images", "kind", "namespace", "operator", "topology"]
+__all__ = [
+    "images",
+    "kind",
+    "looping",
+    "namespace",
+    "operator",
+    "progress",
+    "prometheus",
+    "runtime_image",
+    "topology",
+    "whole",
+]
 
 _SHAPE = Shape(domains=4, per_domain=2)
-_SETTINGS = {"pass_interval_s": 5.0}
+_SETTINGS = {"pass_interval_s": 5.0, "replace_after_not_ready_s": 20.0}
 _not_run: list[str] = []
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the tier's own marker known."""
+    config.addinivalue_line("markers", "soak: takes minutes of its own; `make soak` runs it")
+
+
 @pytest.fixture(scope="session")
-def kind(pytestconfig: pytest.Config) -> Iterator[KindCluster]:
+def progress(pytestconfig: pytest.Config) -> Report:
+    """Give a way to show a line to whoever is waiting."""
+    return _reporter(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def kind(progress: Report) -> Iterator[KindCluster]:
     """Give a cluster of 4 domains of 2 nodes with the worker's placeholder loaded."""
-    report = _reporter(pytestconfig)
     lent = os.environ.get("THALWEG_KIND")
     if lent:
-        with use_engine(report=report) as engine:
-            yield _furnished(Clusters(engine, report=report).open(lent))
+        with use_engine(report=progress) as engine:
+            yield _furnished(Clusters(engine, report=progress).open(lent))
         return
-    with kind_cluster(f"thalweg-{os.getpid()}", _SHAPE, report=report) as cluster:
+    with kind_cluster(f"thalweg-{os.getpid()}", _SHAPE, report=progress) as cluster:
         yield _furnished(cluster)
 
 
 def _furnished(cluster: KindCluster) -> KindCluster:
     cluster.load(Images(cluster.engine).placeholder())
-    if cluster.means is Means.QUEUE:
-        _not_run.append("netem: this kernel has none; latency by nfqueue instead")
+    has_published = cluster.engine.has_image(PUBLISHED)
+    _not_run.extend(not_run(read_host(), cluster.means, has_published_image=has_published))
     return cluster
 
 
 @pytest.fixture(scope="session")
-def images(kind: KindCluster, pytestconfig: pytest.Config) -> Images:
+def images(kind: KindCluster, progress: Report) -> Images:
     """Give the pods' images."""
-    return Images(kind.engine, report=_reporter(pytestconfig))
+    return Images(kind.engine, report=progress)
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +85,32 @@ def operator(kind: KindCluster, images: Images) -> KindCluster:
     """Give the cluster with our operator installed in it by its chart."""
     install_operator(kind, images, settings=_SETTINGS)
     return kind
+
+
+@pytest.fixture(scope="session")
+def runtime_image(kind: KindCluster, images: Images) -> str:
+    """Give the image of stream workers and of the latency prober, loaded into every node."""
+    image = images.runtime()
+    kind.load(image)
+    return image
+
+
+@pytest.fixture(scope="session")
+def prometheus(kind: KindCluster, images: Images) -> Prometheus:
+    """Give a Prometheus in the cluster that scrapes all workers every second."""
+    return install_prometheus(kind, images)
+
+
+@pytest.fixture(scope="session")
+def looping(kind: KindCluster, images: Images, prometheus: Prometheus, runtime_image: str) -> str:
+    """Install the operator with its eyes open, and a prober on each node; give workers' image."""
+    repository, _, tag = runtime_image.partition(":")
+    image = {"repository": f"docker.io/library/{repository}", "tag": tag}
+    sources = {"metrics_sources": {"default": {"url": prometheus.url}}}
+    settings = {**_SETTINGS, **sources, "condense": {"engine": "numpy"}}
+    prober = {"enabled": True, "image": image, "roundSeconds": 2}
+    install_operator(kind, images, settings=settings, more={"prober": prober})
+    return runtime_image
 
 
 @pytest.fixture
@@ -100,12 +152,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"NOT RUN: {line}")
 
 
-def _reporter(config: pytest.Config) -> Callable[[str], None]:
+def _reporter(config: pytest.Config) -> Report:
     """Show progress past pytest's capturing: it takes minutes."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
+    capturing = config.pluginmanager.get_plugin("capturemanager")
 
     def report(line: str) -> None:
-        if reporter is not None:
+        if reporter is None:
+            return
+        with capturing.global_and_fixture_disabled() if capturing else nullcontext():
             reporter.ensure_newline()
             reporter.write_line(line)
 

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from thalweg_testbed.docker.host import SYS_RESOURCE, has_capability, raise_limits
+from thalweg_testbed.docker.host import (
+    SYS_RESOURCE,
+    has_capability,
+    has_unified_groups,
+    raise_limits,
+)
 from thalweg_testbed.docker.leftovers import mounts_below
 
 
@@ -19,6 +24,13 @@ def test_a_capability_is_a_bit_of_the_bounding_set(bounding: str, *, expected: b
 
 def test_no_status_is_no_capability() -> None:
     assert not has_capability("", SYS_RESOURCE)
+
+
+def test_control_groups_of_version_two_list_their_controllers(tmp_path: Path) -> None:
+    (tmp_path / "cpu").mkdir()
+    assert not has_unified_groups(tmp_path)
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids\n")
+    assert has_unified_groups(tmp_path)
 
 
 def write_limits(directory: Path, instances: int, watches: int) -> None:

@@ -93,3 +93,10 @@ def test_what_is_lost_on_purpose_is_not_missed() -> None:
     lossy = LINKS.changed({("a", "b"): Link(latency_s=0.01, loss=0.5)})
     assert find_errors([replace(GOOD, answered=6)], lossy) == []
     assert find_errors([replace(GOOD, answered=4)], lossy) != []
+
+
+def test_jitter_lets_a_median_stray_by_half_of_it() -> None:
+    shaky = LINKS.changed({("a", "b"): Link(latency_s=0.01, jitter_s=0.008)})
+    assert find_errors([replace(GOOD, forward_s=0.0155)], shaky) == []
+    assert find_errors([replace(GOOD, forward_s=0.0165)], shaky) != []
+    assert find_errors([replace(GOOD, forward_s=0.0155)], LINKS) != []

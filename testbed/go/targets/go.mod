@@ -1,0 +1,3 @@
+module thalweg.dev/testbed/targets
+
+go 1.25.0

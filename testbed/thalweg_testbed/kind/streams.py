@@ -1,0 +1,120 @@
+"""A topology of real stream workers in a kind cluster: it starts from an example's manifest."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from thalweg_testbed.kind.cluster import KindCluster
+from thalweg_testbed.kind.topologies import Topology
+
+__all__ = ["Stream"]
+
+_EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+_PORT = 8080
+_LAST_SCRAPE = "--last-scrape-s=5"
+"""A pod that goes lets Prometheus have the last that it counted."""
+
+
+class Stream(Topology):
+    """One StreamTopology whose workers move tuples."""
+
+    def __init__(self, cluster: KindCluster, namespace: str, name: str, image: str) -> None:
+        """Nothing is applied yet."""
+        super().__init__(cluster, namespace, name, image)
+        self.spec: dict[str, Any] = {}
+
+    def example(
+        self, file: str, arguments: Sequence[str] = (), **changes: object
+    ) -> dict[str, Any]:
+        """The spec of an example, with this bed's image and these arguments more."""
+        spec: dict[str, Any] = yaml.safe_load((_EXAMPLES / f"{file}.yaml").read_text())["spec"]
+        for vertex in spec["vertices"]:
+            # Vertices of an example share a template; here each gets its own.
+            vertex["template"] = json.loads(json.dumps(vertex["template"]))
+            (container,) = vertex["template"]["spec"]["containers"]
+            container |= {"image": self._image, "imagePullPolicy": "Never"}
+            container["args"] = [*container["args"], _LAST_SCRAPE, *arguments]
+            container["resources"] = {"requests": {"cpu": "20m", "memory": "48Mi"}}
+        return spec | changes
+
+    def submit(self, spec: Mapping[str, Any]) -> None:
+        """Apply a spec."""
+        self.spec = dict(spec)
+        self._cluster.apply(
+            {
+                "apiVersion": "thalweg.dev/v1alpha1",
+                "kind": "StreamTopology",
+                "metadata": {"name": self.name, "namespace": self._namespace},
+                "spec": self.spec,
+            }
+        )
+
+    def tasks(self) -> int:
+        """How many tasks it begins with."""
+        return sum(vertex["replicas"]["initial"] for vertex in self.spec["vertices"])
+
+    def metrics(self, pod: Mapping[str, Any]) -> dict[str, float]:
+        """Sum up a pod's series by name, as it tells them now."""
+        found: dict[str, float] = {}
+        for sample in self._samples(pod):
+            found[sample.name] = found.get(sample.name, 0.0) + sample.value
+        return found
+
+    def sent(self, pod: Mapping[str, Any]) -> dict[str, float]:
+        """How many tuples a pod has sent to each task."""
+        return {
+            sample.labels["to_task"]: sample.value
+            for sample in self._samples(pod)
+            if sample.name == "thalweg_tuples_total"
+        }
+
+    def _samples(self, pod: Mapping[str, Any]) -> list[Any]:
+        of = f"/api/v1/namespaces/{self._namespace}/pods/{pod['metadata']['name']}:{_PORT}"
+        text = self._cluster.kubectl("get", "--raw", f"{of}/proxy/metrics")
+        families = text_string_to_metric_families(text)
+        return [sample for family in families for sample in family.samples]
+
+    def scale(self, vertex: str, replicas: int) -> None:
+        """Set how many tasks a vertex has."""
+        name = f"streamvertex/{self.name}-{vertex}"
+        self._cluster.kubectl("scale", name, f"--replicas={replicas}", "-n", self._namespace)
+
+    def end(self, pod: Mapping[str, Any], *, is_killed: bool = False) -> None:
+        """Delete a pod; killed, it has no time to drain."""
+        words = ("--grace-period=0", "--force") if is_killed else ("--wait=false",)
+        self._cluster.kubectl(
+            "delete", "pod", pod["metadata"]["name"], "-n", self._namespace, *words
+        )
+
+    def routes(self, vertex: str) -> dict[str, Any]:
+        """The routes of a sending vertex."""
+        (text,) = self._routes_map(vertex)["data"].values()
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def weigh(self, vertex: str, to: str, weights: Sequence[float]) -> int:
+        """Give the tasks of an edge these weights, in turn; return the routes' new version.
+
+        Weights stand in the routes: the operator keeps them and tells the senders.
+        """
+        routes = self.routes(vertex)
+        (edge,) = (one for one in routes["edges"] if one["to"] == to)
+        for task, weight in zip(edge["tasks"], cycle(weights), strict=False):
+            task["weight"] = weight
+        routes["version"] += 1
+        held = self._routes_map(vertex)
+        (key,) = held["data"]
+        patch = json.dumps({"data": {key: json.dumps(routes)}})
+        name = held["metadata"]["name"]
+        self._cluster.kubectl("patch", "configmap", name, "-n", self._namespace, "-p", patch)
+        return int(routes["version"])
+
+    def _routes_map(self, vertex: str) -> dict[str, Any]:
+        name = f"{self.name}-{vertex}-routes"
+        found: dict[str, Any] = self._cluster.get("configmap", name, "-n", self._namespace)
+        return found
