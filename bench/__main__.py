@@ -1,8 +1,8 @@
-"""`python -m bench` lists the benchmarks; `python -m bench NAME` runs one."""
+"""`python -m bench` lists the benchmarks; `python -m bench NAME [WORD …]` runs one."""
 
 import sys
 
-from bench.registry import BENCHMARKS, listing, run
+from bench.registry import BENCHMARKS, UnknownWords, listing, run
 
 
 def main(words: list[str]) -> int:
@@ -11,10 +11,14 @@ def main(words: list[str]) -> int:
         print(listing())
         return 0
     name, *rest = words
-    if name not in BENCHMARKS or rest:
-        sys.stderr.write(f"there is no benchmark {' '.join(words)}\n{listing()}\n")
+    if name not in BENCHMARKS:
+        sys.stderr.write(f"there is no benchmark {name}\n{listing()}\n")
         return 2
-    run(name)
+    try:
+        run(name, rest)
+    except UnknownWords as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     return 0
 
 

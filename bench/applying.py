@@ -22,7 +22,10 @@ from thalweg_testbed import OPERATOR_USER, AuditLog, ControlPlane, Process, even
 CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 NAMESPACE = "bench"
 TASKS = 20
-RUNS = 3
+RUNS = {1: 3, 10: 3, 100: 1}
+"""How often each number of topologies is applied."""
+AT_ONCE = (1, 8)
+"""Writes that the operator may have under way together: one after the other, and as it is set."""
 DEADLINE_S = 900.0
 MEGABYTE = 1024 * 1024
 
@@ -40,7 +43,7 @@ class Applied:
     """At its largest."""
 
 
-def run(topologies: int, *, domains: int = 4, per_domain: int = 25) -> Applied:
+def run(topologies: int, at_once: int, *, domains: int = 4, per_domain: int = 25) -> Applied:
     """Apply so many topologies at once to an idle operator."""
     with (
         tempfile.TemporaryDirectory(prefix="thalweg-bench-") as folder,
@@ -50,7 +53,7 @@ def run(topologies: int, *, domains: int = 4, per_domain: int = 25) -> Applied:
         plane.create_namespace(NAMESPACE)
         # An empty Lease is taken at once; one that is not there might be a leader's that went.
         plane.apply(_lease())
-        with _operator(plane, Path(folder) / "operator.log") as operator:
+        with _operator(plane, Path(folder) / "operator.log", at_once) as operator:
             eventually(lambda: _holder(plane), timeout_s=120, what="the operator to lead")
             resting = psutil.Process(operator.pid).memory_info().rss
             before = plane.audit()
@@ -115,10 +118,10 @@ def _lease() -> Mapping[str, Any]:
     }
 
 
-def _operator(plane: ControlPlane, log: Path) -> Process:
+def _operator(plane: ControlPlane, log: Path, at_once: int) -> Process:
     kubeconfig = str(plane.kubeconfig_for(OPERATOR_USER))
     settings = ["--set", "serving.port=0", "--set", "serving.host=127.0.0.1"]
-    settings += ["--set", "lease.namespace=default"]
+    settings += ["--set", "lease.namespace=default", "--set", f"writes_at_once={at_once}"]
     command = [sys.executable, "-m", "thalweg_operator", "operator", "--kubeconfig", kubeconfig]
     return Process("operator", [*command, *settings], log=log)
 
@@ -144,23 +147,25 @@ def _quiet(_: str) -> None:
     return None
 
 
-def told(results: Mapping[int, Sequence[Applied]]) -> str:
-    """One line for each number of topologies."""
+def told(results: Mapping[tuple[int, int], Sequence[Applied]]) -> str:
+    """One line for each number of topologies and of writes at once."""
     rows = [
         (
             count,
             TASKS * count,
+            at_once,
             spread([each.bound_s for each in runs]),
             spread([each.writes for each in runs], digits=5),
             f"{statistics.median(each.writes for each in runs) / (TASKS * count):.1f}",
             spread([each.resting_bytes / MEGABYTE for each in runs]),
             spread([each.largest_bytes / MEGABYTE for each in runs]),
         )
-        for count, runs in results.items()
+        for (count, at_once), runs in results.items()
     ]
     head = (
         "topologies",
         "tasks",
+        "writes at once",
         "apply to all bound, s",
         "API writes",
         "writes a task",
@@ -171,9 +176,11 @@ def told(results: Mapping[int, Sequence[Applied]]) -> str:
 
 
 def main() -> None:
-    """1, 10 and 100 topologies, three runs each: least / median / most."""
+    """1, 10 and 100 topologies: least / median / most where there is more than one run."""
     print(machine(), flush=True)
-    results: dict[int, list[Applied]] = {1: [], 10: [], 100: []}
-    for count, runs in results.items():
-        runs.extend(run(count) for _ in range(RUNS))
+    results = {
+        (count, at_once): [run(count, at_once) for _ in range(runs)]
+        for count, runs in RUNS.items()
+        for at_once in AT_ONCE
+    }
     print(f"\n{told(results)}")

@@ -14,7 +14,7 @@ from bench.timing import SEEDS, Time, spread, timed
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.baselines import BASELINES
-from thalweg_scheduling.place.proposal import Strategy
+from thalweg_scheduling.place.proposal import Placer
 from thalweg_scheduling.strategies import STRATEGIES
 
 SUMMARY = ("gap to the proven optimum", "median", "mean", "most", "not placed", "CPU s")
@@ -30,7 +30,7 @@ class Found:
     time: Time
 
 
-def place(snapshot: Snapshot, strategy: Strategy, seed: int) -> Found:
+def place(snapshot: Snapshot, strategy: Placer, seed: int) -> Found:
     """Place everything and look at it."""
     everyone = np.ones(len(snapshot.tasks), dtype=np.bool_)
     rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ def place(snapshot: Snapshot, strategy: Strategy, seed: int) -> Found:
     )
 
 
-def run(instances: Sequence[Instance], strategies: Mapping[str, Strategy]) -> str:
+def run(instances: Sequence[Instance], strategies: Mapping[str, Placer]) -> str:
     """The table of all instances for strategies of the API, and a summary for everybody."""
     proofs = read_proofs()
     shown = [name for name in strategies if name in STRATEGIES]
@@ -98,4 +98,5 @@ def _summary(counted: Mapping[str, Sequence[tuple[float, Found]]]) -> list[tuple
 
 def main() -> None:
     """All small instances, every strategy, five seeds: the least and the most over seeds."""
-    print(run(list(small_instances()), {**STRATEGIES, **BASELINES}))
+    placers = {name: strategy.place for name, strategy in STRATEGIES.items()}
+    print(run(list(small_instances()), {**placers, **BASELINES}))

@@ -75,7 +75,7 @@ def auto(snapshot: Snapshot, graph: Undirected | None, seed: int) -> Ready:  # n
 
     def work() -> Ints:
         rng = np.random.default_rng(seed)
-        return STRATEGIES["Auto"](snapshot, movable=everyone, rng=rng).node
+        return STRATEGIES["Auto"].place(snapshot, movable=everyone, rng=rng).node
 
     return work
 

@@ -1,7 +1,8 @@
-"""Which benchmarks there are. Each is a module with `main()`; none is imported before its turn."""
+"""Which benchmarks there are: modules with `main()` or `main(*words)`, imported in their turn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import signature
 from types import MappingProxyType
 
 BENCHMARKS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -13,10 +14,24 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "caps": ("bench.caps", "against CAPS' search, auto-tuned"),
         "scaling": ("bench.scaling", "decisions until every vertex has the tasks it needs"),
         "hibernating": ("bench.hibernating", "nodes left awake, against the CP-SAT minimum"),
+        "papers": ("bench.papers", "the five papers' experiments (words: ra sgp ns hd md, --help)"),
         "simulating": ("bench.simulating", "how long a prediction takes"),
+        "starting": ("bench.starting", "how long a call of `thalweg plan` takes"),
+        "streams": (
+            "bench.stream_workers",
+            "workers beside a bare transport and Bytewax, one core",
+        ),
+        "hours": ("bench.hours", "how long an hour takes that is simulated over time"),
+        "latency": ("bench.latency", "latency between domains: netem and the NFQUEUE delay"),
+        "condensing": ("bench.condensing", "samples to matrices: Spark, numpy and the naive way"),
         "applying": ("bench.applying", "the operator on a control plane: from apply to bound pods"),
+        "turning": ("bench.turning", "one turn of the loop by stage: 500 tasks on 100 nodes"),
     }
 )
+
+
+class UnknownWords(ValueError):
+    """What stands after a benchmark's name means nothing to it."""
 
 
 def listing() -> str:
@@ -24,7 +39,10 @@ def listing() -> str:
     return "\n".join(f"{name:<12} {words}" for name, (_, words) in BENCHMARKS.items())
 
 
-def run(name: str) -> None:
-    """Import the benchmark and run it."""
+def run(name: str, words: Sequence[str] = ()) -> None:
+    """Import the benchmark and run it; most take no words."""
     module, _ = BENCHMARKS[name]
-    import_module(module).main()
+    main = import_module(module).main
+    if words and not signature(main).parameters:
+        raise UnknownWords(f"benchmark {name} takes no words")
+    main(*words)

@@ -3,8 +3,8 @@
 Random programs run as fluids (bench/flowing.py). A scaler sees them every 15 s with 3 % noise on
 each task, and what it asks for is there at the next look. Right is: no task is busier than 5 % over
 the target of 70 %, and all tasks together are at most 5 % (or one task) more than the fewest that
-keep to the target. A reversal is a vertex that goes up and then down, or down and then up, under
-the same load.
+keep to the target. Under one load a vertex may go above what it will need and come back once, to
+work off what had queued up; turning round again is oscillation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,10 @@ class Run:
     """The same until it was right, neither too little nor too much."""
     seconds: float
     """Until it was right."""
-    reversals: int
+    came_back: int
+    """Vertices that turned round once under the same load."""
+    oscillations: int
+    """How often any turned round again."""
     overshoot: float
     """The most tasks at any time, over the fewest, less one; only when the load went up."""
     final: float
@@ -96,11 +99,13 @@ def follow(scaler: Scaler, program: Program, step: float, rng: np.random.Generat
         if right is None and not is_too_much(stream.replicas, fewest):
             right, right_at_s = changes, now_s
     tasks = np.array([int(replicas.sum()) for replicas in history])
+    turns = _turns(history)
     return Run(
         enough=enough,
         right=right,
         seconds=right_at_s,
-        reversals=_reversals(history),
+        came_back=int(np.count_nonzero(turns)),
+        oscillations=int(np.maximum(turns - 1, 0).sum()),
         overshoot=float(tasks.max() / fewest.sum() - 1) if step > 1 else float("nan"),
         final=float(tasks[-1] / fewest.sum() - 1),
     )
@@ -129,13 +134,16 @@ def _looked_once(scaler: Scaler, stream: Stream, offered: float) -> Memory | Non
     return scaler(stream.snapshot(0.0, Limits(), None), now_s=0.0).memory
 
 
-def _reversals(history: list[Ints]) -> int:
+def _turns(history: list[Ints]) -> Ints:
+    """Shape (vertices,): how often each went the other way than before."""
     changes = np.sign(np.diff(np.array(history), axis=0))
-    count = 0
-    for vertex in changes.T:
-        moves = vertex[vertex != 0]
-        count += int(np.count_nonzero(np.diff(moves)))
-    return count
+    return np.array(
+        [
+            np.count_nonzero(np.diff(moves))
+            for vertex in changes.T
+            for moves in (vertex[vertex != 0],)
+        ]
+    )
 
 
 def render(runs: Runs) -> str:
@@ -148,7 +156,8 @@ def render(runs: Runs) -> str:
             "until right",
             "never right",
             "seconds",
-            "reversals",
+            "came back",
+            "oscillated",
             "most tasks over the least",
             "at the end",
         ],
@@ -166,7 +175,8 @@ def _line(name: str, step: float, runs: list[Run]) -> list[str]:
         _spread([run.right for run in runs]),
         f"{len(runs) - len(right)} of {len(runs)}",
         _spread([round(run.seconds) for run in right]),
-        str(sum(run.reversals for run in runs)),
+        str(sum(run.came_back for run in runs)),
+        str(sum(run.oscillations for run in runs)),
         f"{spread(overshoot)} %" if overshoot else "–",
         f"{spread([100 * run.final for run in runs])} %",
     ]

@@ -30,11 +30,14 @@ def every_plan() -> list[Ints]:
     return [plan for plan in plans if plan.sum(axis=0).max() <= WORKERS.slots]
 
 
+@pytest.mark.parametrize("order", [None, np.random.default_rng(1)], ids=["fair", "drawn"])
 @pytest.mark.parametrize("alpha", [(1, 1, 1), (0.5, 0.5, 0.8), (0.2, 0.1, 0.6), (0.05, 0, 0.3)])
-def test_the_search_finds_a_plan_exactly_where_there_is_one(alpha: tuple[float, ...]) -> None:
+def test_the_search_finds_a_plan_exactly_where_there_is_one(
+    alpha: tuple[float, ...], order: np.random.Generator | None
+) -> None:
     most = WORKERS.thresholds(np.array(alpha)) + 1e-6
     there_is_one = any((bottleneck(WORKERS, plan) <= most).all() for plan in every_plan())
-    plan = Search(WORKERS, np.array(alpha), limit_s=60).first()
+    plan = Search(WORKERS, np.array(alpha), 60, order).first()
     assert (plan is not None) == there_is_one
     if plan is not None:
         assert plan.sum(axis=1).tolist() == WORKERS.tasks.tolist()
@@ -43,7 +46,7 @@ def test_the_search_finds_a_plan_exactly_where_there_is_one(alpha: tuple[float, 
 
 
 def test_tuning_ends_with_a_plan_under_its_own_thresholds() -> None:
-    plan, alpha = tuned(WORKERS)
+    plan, alpha = tuned(WORKERS, repeats=2)
     assert plan.sum(axis=1).tolist() == WORKERS.tasks.tolist()
     assert (bottleneck(WORKERS, plan) <= WORKERS.thresholds(alpha) * 1.000001 + 1e-6).all()
 

@@ -19,7 +19,7 @@ def test_auto_is_near_the_optimum() -> None:
     for instance in small_instances():
         proof = proof_of(instance, proofs)
         if proof is not None and proof.proven:
-            found = place(instance.snapshot, STRATEGIES["Auto"], 1)
+            found = place(instance.snapshot, STRATEGIES["Auto"].place, 1)
             assert found.over.nodes == 0
             gaps[instance.name] = found.value / proof.value - 1
     assert len(gaps) >= 40

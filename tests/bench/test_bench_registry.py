@@ -25,6 +25,11 @@ def test_a_name_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no benchmark speed" in capsys.readouterr().err
 
 
+def test_words_that_a_benchmark_does_not_take(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["caps", "fast"]) == 2
+    assert "benchmark caps takes no words" in capsys.readouterr().err
+
+
 def test_a_table_is_markdown() -> None:
     assert table(("a", "b"), [(1, "two")]) == "| a | b   |\n| - | --- |\n| 1 | two |"
 

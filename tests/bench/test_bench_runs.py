@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from bench import caps, gap, mapping, replan
+from bench.balancing import balanced, least_possible
+from bench.catalog import CAPSYS
 from bench.instances import small_instances
 from bench.peers import metis_two_level, mtkahypar_mapping, undirected, violations
 from bench.proofs import proof_of, read_proofs
@@ -16,7 +18,7 @@ TINY = Size(tasks=120, nodes=12, domains=3)
 
 def test_gap_tells_instances_and_a_summary() -> None:
     instances = list(small_instances())[:2]
-    told = gap.run(instances, {"Auto": STRATEGIES["Auto"], "Even": STRATEGIES["Even"]})
+    told = gap.run(instances, {name: STRATEGIES[name].place for name in ("Auto", "Even")})
     assert all(instance.name in told for instance in instances)
     assert "gap to the proven optimum" in told
 
@@ -26,7 +28,7 @@ def test_a_placement_is_never_better_than_the_optimum() -> None:
     proof = proof_of(instance, read_proofs())
     assert proof is not None
     for strategy in STRATEGIES.values():
-        found = gap.place(instance.snapshot, strategy, 1)
+        found = gap.place(instance.snapshot, strategy.place, 1)
         assert found.value >= proof.value * (1 - 1e-6)
         assert found.over.nodes == 0
 
@@ -73,6 +75,26 @@ def test_replan_places_what_was_lost_and_nothing_else() -> None:
 
 
 def test_caps_is_compared_in_three_dimensions() -> None:
-    told = caps.run(32, ["q6"], (1,))
-    assert told.splitlines()[0].count("÷ CAPS") == 3
-    assert told.splitlines()[2].startswith("| q6")
+    loads, times = caps.run(32, ["q6"], (1,), repeats=2).split("\n\n")
+    columns = [word.strip() for word in loads.splitlines()[0].strip("|").split("|")]
+    assert columns == list(caps.LOAD_HEAD)
+    assert all(each.splitlines()[2].startswith("| q6") for each in (loads, times))
+
+
+def test_balancing_carries_everything_within_the_slots_and_nearly_evenly() -> None:
+    workers = caps.workers_for(CAPSYS["q1"], 64)
+    counts = balanced(workers)
+    assert counts.sum(axis=1).tolist() == workers.tasks.tolist()
+    assert counts.min() >= 0
+    assert counts.sum(axis=0).max() <= workers.slots
+    fullest, least = (counts.T @ workers.cost).max(axis=0), least_possible(workers)
+    assert (fullest >= least * (1 - 1e-9)).all()
+    assert fullest[0] < 1.1 * least[0]
+
+
+def test_auto_makes_no_worker_fuller_than_balancing_did() -> None:
+    workers = caps.workers_for(CAPSYS["q2"], 64)
+    counts = caps.ours(workers, caps.snapshot_for(workers), 1)
+    assert counts.sum(axis=1).tolist() == workers.tasks.tolist()
+    before, after = ((each.T @ workers.cost).max(axis=0) for each in (balanced(workers), counts))
+    assert (after <= before * (1 + 1e-6)).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench import hibernating, scaling, simulating
+from bench import hibernating, scaling, simulating, starting
 from bench.flowing import Program, Stream
 from bench.sleepers import large_cluster, small_cluster
 from bench.streams import Size
@@ -61,3 +61,14 @@ def test_predictions_are_known() -> None:
     found = simulating.run([Size(tasks=100, nodes=10, domains=2)], seeds=(1,))
     assert all(np.isfinite(one.latency_s) and one.latency_s > 0 for one in found)
     assert "one topology" in simulating.render(found)
+
+
+def test_coming_back_once_is_no_oscillation_and_turning_again_is() -> None:
+    history = [np.array(each) for each in ([1, 1], [4, 4], [3, 4], [3, 5], [4, 5], [3, 5])]
+    assert scaling._turns(history).tolist() == [3, 0]
+
+
+@pytest.mark.slow
+def test_calls_of_the_command_are_timed() -> None:
+    lines = starting.run(runs=1).splitlines()
+    assert len(lines) == 2 + len(starting.CALLS)

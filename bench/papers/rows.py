@@ -1,0 +1,45 @@
+"""One line of an experiment: what was measured, of whom, and the numbers that the paper has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from bench.papers.setting import Setting
+
+
+class Measure(Enum):
+    """What is compared, and its unit."""
+
+    LATENCY = "complete latency, ms"
+    COMPONENTS = "latency without the network, ms"
+    BOTTLENECK = "highest rate without failure, tuples/s"
+    THROUGHPUT = "throughput, tuples/s"
+    PENDING = "throughput with so many tuples pending, tuples/s"
+    NODES = "nodes used"
+    CPU = "CPU of the nodes used, %"
+    UTILIZATION = "mean of CPU and memory of the nodes used, %"
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether a larger number is the better one."""
+        return self not in (Measure.LATENCY, Measure.COMPONENTS, Measure.NODES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An experiment at one rate."""
+
+    name: str
+    setting: Setting
+    measure: Measure
+    rate_per_s: float
+    base: str
+    """The baseline that gains are told against."""
+    paper: Mapping[str, float]
+    """The paper's numbers by system; a system without one is run all the same."""
+    fitted: tuple[str, ...] = ()
+    """Systems whose number the constants were fitted to: they agree by construction."""
+    contradicts: str = ""
+    """Why it is reported only; empty where it counts."""
+    pending: float = 0.0
+    """Tuples in flight where the source is held back by their number."""

@@ -1,0 +1,139 @@
+"""Tables and pictures of what came out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.papers.contest import Contest
+from bench.papers.gates import Sensitivity, verdict
+from bench.papers.over_time import Told
+from bench.papers.running import Result
+from bench.tables import percent, table
+
+
+def told(contest: Contest, results: Sequence[Result]) -> str:
+    """All rows: the numbers, and what they are worth."""
+    return "\n\n".join([_numbers(contest, results), _worth(contest, results)])
+
+
+def told_sensitivity(found: Sequence[Sensitivity]) -> str:
+    """In how many runs with halved and doubled constants each order holds."""
+    rows = [
+        (one.row.name, f"{one.held} of {one.runs}", ", ".join(one.broken_by) or "–")
+        for one in found
+    ]
+    return table(("row", "order holds", "broken by"), rows)
+
+
+def told_over_time(found: Sequence[Told]) -> str:
+    """One line for each stretch of a run."""
+    names = list(found[0].values)
+    rows = [
+        (one.run.name, one.span.name, one.span.unit, *(_timed(one, name) for name in names))
+        for one in found
+    ]
+    return table(("run", "when", "measure", *names), rows)
+
+
+def _timed(one: Told, name: str) -> str:
+    paper = one.span.paper.get(name)
+    words = _short(one.values[name])
+    return words if paper is None else f"{words} (paper {_short(paper)})"
+
+
+def _numbers(contest: Contest, results: Sequence[Result]) -> str:
+    names = [system.name for system in contest.systems]
+    rows = [
+        (
+            result.row.name,
+            result.row.measure.value,
+            f"{result.row.rate_per_s:g}",
+            *(_cell(result, name) for name in names),
+            _short(result.best),
+        )
+        for result in results
+    ]
+    return table(("row", "measure", "tuples/s", *names, "best plan known"), rows)
+
+
+def _cell(result: Result, name: str) -> str:
+    """`ours (paper's), nodes`."""
+    if name not in result.values:
+        return "no room"
+    words = _short(result.values[name])
+    if name in result.row.paper:
+        mark = ", fitted" if name in result.row.fitted else ""
+        words += f" (paper {_short(result.row.paper[name])}{mark})"
+    return f"{words}, {result.nodes[name]} nodes"
+
+
+def _worth(contest: Contest, results: Sequence[Result]) -> str:
+    name = contest.strategy
+    rows = []
+    for result in results:
+        if name not in result.values:
+            continue
+        paper = result.paper_gain(name)
+        rows.append(
+            (
+                result.row.name,
+                result.row.base,
+                "–" if paper is None else percent(paper),
+                "–" if paper is None else percent(paper / 2),
+                percent(result.gain(name)),
+                percent(result.gain("Auto")) if "Auto" in result.values else "–",
+                percent(result.bound),
+                verdict(result, name),
+            )
+        )
+    head = (
+        "row",
+        "against",
+        "paper's gain",
+        "half",
+        f"{name} here",
+        "Auto here",
+        "bound",
+        "what holds",
+    )
+    return table(head, rows)
+
+
+def _short(value: float) -> str:
+    if value >= 1e6:
+        return "overloaded"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def draw(contest: Contest, results: Sequence[Result], path: Path) -> None:
+    """Bars of the gains over the baseline: the paper's, ours, and the bound."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    # The same numbers give the same file.
+    mpl.rcParams["svg.hashsalt"] = "thalweg"
+    from matplotlib import pyplot as plt
+
+    name = contest.strategy
+    shown = [
+        result
+        for result in results
+        if name in result.values and result.paper_gain(name) is not None
+    ]
+    figure, axes = plt.subplots(figsize=(7.2, 0.6 + 0.75 * max(1, len(shown))))
+    kinds = (
+        ("in the paper", [100 * (one.paper_gain(name) or 0.0) for one in shown], "#b0b7bf"),
+        (f"{name} here", [100 * one.gain(name) for one in shown], "#1f6f8b"),
+        ("Auto here", [100 * one.gain("Auto") for one in shown], "#e08e45"),
+        ("best plan known", [100 * one.bound for one in shown], "#7a9e7e"),
+    )
+    for offset, (label, gains, colour) in enumerate(kinds):
+        places = [place + (offset - 1.5) * 0.2 for place in range(len(shown))]
+        axes.barh(places, gains, height=0.18, label=label, color=colour)
+    axes.set_yticks(range(len(shown)), [one.row.name for one in shown])
+    axes.invert_yaxis()
+    axes.axvline(0, color="black", linewidth=0.6)
+    axes.set_xlabel(f"gain over the baseline, % ({contest.title})")
+    axes.legend(frameon=False, fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)

@@ -1,0 +1,250 @@
+"""Stream workers: tuples a second and latency of one core, beside a bare transport and Bytewax."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.stream_codecs import codecs, transports
+from bench.stream_peers import WARM_S
+
+SECONDS = 8.0
+RECEIVERS = (2, 8, 32, 128, 256)
+_FAST = "10000000"
+_KEY_GROUPS = 1024
+_READY_S = 60.0
+
+Routes = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one of them did."""
+
+    tuples_per_s: float
+    p50_s: float
+    p99_s: float
+
+
+def main() -> None:
+    """Print all tables. Everything runs on one core."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    _words_table()
+    _receivers_table()
+    _print(("codec", "encode + decode, µs a tuple", "bytes a tuple"), codecs())
+    _print(("transport, one process to another", "MB/s"), transports())
+
+
+def _words_table() -> None:
+    rows = []
+    raw = _zmq(0.0)
+    for name, run in (("pyzmq, bare", _zmq), ("Thalweg", _ours), ("Bytewax", _bytewax)):
+        full = raw if run is _zmq else run(0.0)
+        half = run(full.tuples_per_s / 2)
+        rows.append(
+            (
+                name,
+                f"{full.tuples_per_s:,.0f}",
+                f"{full.tuples_per_s / raw.tuples_per_s:.2f}",
+                f"{half.tuples_per_s:,.0f}",
+                f"{half.p50_s * 1000:.2f}",
+                f"{half.p99_s * 1000:.2f}",
+            )
+        )
+    head = ("WordCount, one core", "words/s", "of bare", "at half load", "p50 ms", "p99 ms")
+    _print(head, rows)
+
+
+def _receivers_table() -> None:
+    rows = []
+    for grouping in ("Shuffle", "Fields"):
+        costs = [_cost_s(grouping, receivers) * 1e6 for receivers in RECEIVERS]
+        rows.append((grouping, *(f"{cost:.1f}" for cost in costs)))
+    _print(("sender's CPU, µs a tuple", *(f"{n} receivers" for n in RECEIVERS)), rows)
+
+
+def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    lines = [head, ["---"] * len(head), *rows]
+    sys.stdout.write("\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n")
+    sys.stdout.flush()
+
+
+def _zmq(rate: float) -> Seen:
+    port = _free_port()
+    words = (str(rate), str(SECONDS), str(port))
+    with ExitStack() as keep:
+        for role in ("zmq-read", "zmq-split"):
+            keep.enter_context(_running(["bench.stream_peers", role, *words]))
+        return _told(["bench.stream_peers", "zmq-count", *words])
+
+
+def _bytewax(rate: float) -> Seen:
+    return _told(["bench.stream_peers", "bytewax", str(rate), str(SECONDS), "0"])
+
+
+def _told(words: Sequence[str]) -> Seen:
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return Seen(**json.loads(done.stdout))
+
+
+def _ours(rate: float) -> Seen:
+    """The three workers of a WordCount; the rate is that of words."""
+    lines = str(rate / 4) if rate else _FAST
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as keep:
+        port, http_port = _free_port(), _free_port()
+        hosts = {name: f"127.83.0.{n}" for n, name in enumerate(("read", "split", "count"), 1)}
+        ports = ["--port", str(port), "--http-port", str(http_port), "--rate", lines]
+        _write(Path(folder, "read"), _route("split", [hosts["split"]], {"type": "Shuffle"}))
+        fields = {"type": "Fields", "keys": ["word"]}
+        _write(Path(folder, "split"), _route("count", [hosts["count"]], fields))
+        for vertex, host in hosts.items():
+            told = {"THALWEG_TASK": f"{vertex}-0", "THALWEG_VERTEX": vertex}
+            if vertex != "count":
+                told["THALWEG_ROUTES"] = str(Path(folder, vertex))
+            keep.enter_context(_worker(["--host", host, *ports], told))
+        _wait_for(hosts["count"], http_port)
+        time.sleep(WARM_S)
+        before = _scraped(hosts["count"], http_port)
+        began_s = time.monotonic()
+        time.sleep(SECONDS)
+        after = _scraped(hosts["count"], http_port)
+        took_s = time.monotonic() - began_s
+        tuples = _of(after, "thalweg_processed_total") - _of(before, "thalweg_processed_total")
+        p50_s, p99_s = (_quantile_s(before, after, share) for share in (0.5, 0.99))
+        return Seen(tuples_per_s=tuples / took_s, p50_s=p50_s, p99_s=p99_s)
+
+
+def _cost_s(grouping: str, receivers: int) -> float:
+    """CPU time of a source for each tuple, with so many receivers in one other process."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as keep:
+        port, http_port = _free_port(), _free_port()
+        sender, receiver = "127.84.0.1", "127.84.0.2"
+        ports = ["--port", str(port), "--http-port", str(http_port), "--rate", "20000"]
+        how = {"type": grouping, "keys": ["id"] if grouping == "Fields" else []}
+        _write(Path(folder, "read"), _route("take", [receiver] * receivers, how))
+        tasks = [{"vertex": "take", "task": f"take-{n}"} for n in range(receivers)]
+        told = {"THALWEG_TASKS": json.dumps(tasks)}
+        keep.enter_context(_worker(["--host", receiver, *ports], told))
+        _wait_for(receiver, http_port, ready=True)
+        me = {"THALWEG_TASK": "read-0", "THALWEG_VERTEX": "read"}
+        me["THALWEG_ROUTES"] = str(Path(folder, "read"))
+        keep.enter_context(_worker(["--host", sender, *ports], me))
+        _wait_for(sender, http_port)
+        time.sleep(WARM_S)
+        before = _scraped(sender, http_port)
+        time.sleep(SECONDS / 2)
+        after = _scraped(sender, http_port)
+        spent_s, made = (
+            _of(after, name) - _of(before, name)
+            for name in ("thalweg_cpu_seconds_total", "thalweg_processed_total")
+        )
+        return spent_s / made
+
+
+def _route(to: str, hosts: Sequence[str], grouping: Routes) -> Routes:
+    many = len(hosts)
+    tasks = [
+        {
+            "name": f"{to}-{index}",
+            "incarnation": 0,
+            "address": host,
+            "node": "n",
+            "domain": "d",
+            "weight": 1.0,
+            "keyGroups": [
+                [-(-index * _KEY_GROUPS // many), -(-(index + 1) * _KEY_GROUPS // many) - 1]
+            ],
+        }
+        for index, host in enumerate(hosts)
+    ]
+    return {"version": 1, "edges": [{"to": to, "grouping": grouping, "tasks": tasks}]}
+
+
+def _write(path: Path, routes: Routes) -> None:
+    path.write_text(json.dumps(routes), encoding="utf-8")
+
+
+@contextmanager
+def _worker(words: Sequence[str], told: dict[str, str]) -> Iterator[None]:
+    program = ["thalweg_runtime.worker", "--program", "bench.stream_steps", "--log", "error"]
+    with _running([*program, *words], {"THALWEG_TOPOLOGY": "bench", **told}):
+        yield
+
+
+@contextmanager
+def _running(words: Sequence[str], told: dict[str, str] | None = None) -> Iterator[None]:
+    process = subprocess.Popen([sys.executable, "-m", *words], env=os.environ | (told or {}))
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def _scraped(host: str, port: int) -> dict[str, float]:
+    connection = HTTPConnection(host, port, timeout=20)
+    try:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    finally:
+        connection.close()
+    return {
+        f"{sample.name} {sample.labels.get('le', '')}".strip(): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def _of(scraped: dict[str, float], name: str) -> float:
+    return scraped.get(name, 0.0)
+
+
+def _wait_for(host: str, port: int, *, ready: bool = False) -> None:
+    """Until it has processed something, or answers at all."""
+    deadline_s = time.monotonic() + _READY_S
+    while True:
+        try:
+            found = _scraped(host, port)
+            if ready or _of(found, "thalweg_processed_total"):
+                return
+        except OSError:
+            pass
+        if time.monotonic() > deadline_s:
+            raise TimeoutError(f"nothing flows through {host}")
+        time.sleep(0.05)
+
+
+def _quantile_s(before: dict[str, float], after: dict[str, float], share: float) -> float:
+    """From the histogram of a sink, between two scrapes; within a bucket evenly."""
+    name = "thalweg_latency_seconds_bucket"
+    counts = sorted(
+        (float(key.partition(" ")[2]), value - before.get(key, 0.0))
+        for key, value in after.items()
+        if key.startswith(name)
+    )
+    wanted = share * counts[-1][1]
+    low_s, below = 0.0, 0.0
+    for bound_s, count in counts:
+        if count >= wanted and count > below:
+            return low_s + (bound_s - low_s) * (wanted - below) / (count - below)
+        low_s, below = bound_s, count
+    return float("nan")
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return int(one.getsockname()[1])
