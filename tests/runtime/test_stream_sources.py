@@ -59,9 +59,7 @@ def test_a_pod_that_dies_is_followed_though_it_told_nobody(tmp_path: Path) -> No
             new = await stream.send(last=LINES, rate="50000", incarnation=2)
             (waiting,) = new.sources
             await until(lambda: waiting.sender.is_early, "the new pod waits")
-            _, _, job = stream.running.pop(f"{stream.net}.1")
-            job.cancel()
-            await asyncio.gather(job, return_exceptions=True)
+            await stream.crash(1)
             await until(lambda: waiting.is_finished, "the new pod makes the rest")
             assert received(sink) >= LINES
 
@@ -109,9 +107,7 @@ def test_what_is_sent_again_is_counted_apart(tmp_path: Path) -> None:
             process = await stream.send(last=LINES, rate="20000")
             (source,) = process.sources
             await until(lambda: received(doomed) > 50, "both have something in hand")
-            _, _, job = stream.running.pop(f"{stream.net}.32")
-            job.cancel()
-            await asyncio.gather(job, return_exceptions=True)
+            await stream.crash(32)
             await until(lambda: source.is_finished, "the other takes the rest")
             assert source.counters.resent > 0
             assert sent(process) == LINES

@@ -107,6 +107,13 @@ class InnerStream:
                 await job
                 del self.running[host]
 
+    async def crash(self, number: int) -> Process:
+        """End the process with this last number of its address, whatever it has in hand."""
+        process, _, job = self.running.pop(f"{self.net}.{number}")
+        job.cancel()
+        await asyncio.gather(job, return_exceptions=True)
+        return process
+
     async def close(self) -> None:
         for _, _, job in self.running.values():
             job.cancel()
