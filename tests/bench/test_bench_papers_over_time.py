@@ -67,6 +67,7 @@ def test_near_source_is_compared_at_the_load_of_storms_busiest() -> None:
     assert "COMMCount 2" in locality.told([found])
 
 
+@pytest.mark.slow
 def test_papers_are_measured_by_the_same_objective_as_auto() -> None:
     found = portfolio.run(list(islice(small_instances(), 2)))
     assert [one.name for one in found] == list(portfolio.PAPERS)

@@ -247,6 +247,7 @@ def condenser(bed: Bed, server: FakePrometheus, mode: str) -> Condenser:
     )
 
 
+@pytest.mark.slow
 def test_numpy_stands_in_while_spark_cannot_be_asked(bed: Bed, server: FakePrometheus) -> None:
     one = condenser(bed, server, "no java")
     reading = Reading()
@@ -285,6 +286,7 @@ def test_both_engines_reach_a_source_in_the_same_way(bed: Bed) -> None:
     assert "--token-file" not in words
 
 
+@pytest.mark.slow
 def test_numpy_stands_in_while_a_run_hangs(bed: Bed, server: FakePrometheus) -> None:
     """Not at the deadline of the run that hangs, but when the next one is due."""
     one = condenser(bed, server, "hangs")
@@ -299,6 +301,7 @@ def test_numpy_stands_in_while_a_run_hangs(bed: Bed, server: FakePrometheus) -> 
     one.close()
 
 
+@pytest.mark.slow
 def test_a_spark_that_dies_over_a_run_leaves_the_cadence(bed: Bed, server: FakePrometheus) -> None:
     """The run that Spark did not finish is done by numpy at once, not an interval later."""
     one = condenser(bed, server, "dies")

@@ -161,6 +161,7 @@ def measured(host: str, http_port: int) -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 def test_real_probers_find_each_other_and_lose_each_other() -> None:
     port, http_port = free_port(), free_port()
     one, other = "127.79.0.1", "127.79.0.2"

@@ -4,6 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from thalweg_inner_streams import InnerStream, Place, inner_stream, until
 from thalweg_runtime.worker.process import Process, Work
 from thalweg_runtime.worker.settings import TaskIdentity
@@ -27,6 +29,7 @@ async def slow(stream: InnerStream, index: int) -> Process:
     return await stream.start([me], f"{stream.net}.{32 + index}", work)
 
 
+@pytest.mark.slow
 def test_two_pods_of_one_source_make_nothing_twice(tmp_path: Path) -> None:
     async def story() -> None:
         async with inner_stream(tmp_path, "Shuffle") as stream:
@@ -66,6 +69,7 @@ def test_a_pod_that_dies_is_followed_though_it_told_nobody(tmp_path: Path) -> No
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_a_source_asks_before_it_begins_however_late_receivers_are(tmp_path: Path) -> None:
     async def story() -> None:
         async with inner_stream(tmp_path, "Shuffle") as stream:
@@ -81,6 +85,7 @@ def test_a_source_asks_before_it_begins_however_late_receivers_are(tmp_path: Pat
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_tuples_whose_owner_is_missing_wait_for_it(tmp_path: Path) -> None:
     async def story() -> None:
         async with inner_stream(tmp_path, "Fields", keys=("word",), receiver="tally") as stream:

@@ -79,6 +79,7 @@ def test_html_needs_nothing_else_and_trusts_no_name(tmp_path: Path) -> None:
     assert "http" not in text
 
 
+@pytest.mark.slow
 def test_png(tmp_path: Path) -> None:
     picture = tmp_path / "matrix.png"
     run("wc", "--folder", str(store(tmp_path)), "--output", str(picture))
