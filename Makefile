@@ -54,7 +54,7 @@ test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is
 .PHONY: test-plane
 test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)
 	@$(BIN)/python -m thalweg_testbed build
-	@$(BIN)/pytest -m control_plane --reruns 2 --reruns-delay 5
+	@$(BIN)/pytest -n 2 --dist worksteal -m control_plane --reruns 2 --reruns-delay 5
 
 .PHONY: test
 test: setup ## everything that CI runs, with the time each part took
