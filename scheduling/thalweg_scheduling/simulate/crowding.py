@@ -66,9 +66,9 @@ class Crowd:
     def slowdown(self, load: Floats) -> Floats:
         """Shape (tasks,): how much longer each task takes than alone on a core of its own.
 
-        A node with less than one core is a slow core. Nobody waits for a core where there are as
-        many cores as could be used at a time. Node and process are two doors one after the other;
-        the narrower one counts.
+        A node with less than one core is a slow core. Nobody waits for a core, of a node or of a
+        process, where there are as many cores as could be used at a time. Node and process are two
+        doors one after the other; the narrower one counts.
         """
         # What a task without a node has is the last entry: nothing known.
         cores = np.append(self.cores, np.nan)[self.node]
@@ -78,7 +78,12 @@ class Crowd:
         roomy = np.append(self.runners <= self.cores - self.idle_cores, False)[self.node]
         by_node = np.where(roomy, 1.0, slowdown(servers, np.maximum(0.0, beside)) / speed)
         inside = self.in_processes(load)[self.process] - load
-        by_process = slowdown(self.process_cores[self.process], np.maximum(0.0, inside))
+        enough = np.bincount(self.process, minlength=len(self.process_cores)) <= self.process_cores
+        by_process = np.where(
+            enough[self.process],
+            1.0,
+            slowdown(self.process_cores[self.process], np.maximum(0.0, inside)),
+        )
         narrower: Floats = np.maximum(by_node, by_process)
         return narrower
 

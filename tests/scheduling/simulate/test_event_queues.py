@@ -69,6 +69,19 @@ def test_a_process_has_one_core_even_if_the_node_has_four() -> None:
     assert latency_s(ran(stage, seconds=8000)) == pytest.approx(0.01 / (1 - 0.7), rel=0.03)
 
 
+@pytest.mark.parametrize("process", [[0, 0], [0, 1]])
+def test_two_tasks_that_have_two_cores_do_not_wait_for_each_other(process: list[int]) -> None:
+    parameters = Parameters(serialise_s=0, deserialise_s=0, process_cores=2.0)
+    profiles = {"only": VertexProfile(cpu_s=0.01, offered_per_s=140)}
+    snapshot = cluster({"only": 2}, cores=[2.0])
+    stage = staged(snapshot, profiles, node=[0, 0], process=process, parameters=parameters)
+    expected = 0.01 / (1 - 0.7)
+    assert latency_s(ran(stage, seconds=8000)) == pytest.approx(expected, rel=0.03)
+    found = tried(snapshot, profiles, node=[0, 0], process=process, parameters=parameters)
+    assert found.latency_s == pytest.approx(expected)
+    assert found.limit_per_s == pytest.approx(200)
+
+
 def test_tuples_that_come_in_bunches_wait_for_each_other() -> None:
     snapshot = cluster({"read": 1, "sink": 1}, [("read", "sink")], cores=[1.0, 1.0])
     profiles = {
