@@ -6,12 +6,17 @@ halved and doubled. Two more words: `locality` compares near-source with Storm's
 `portfolio` says how often a paper finds a better placement than Auto.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from bench.papers.over_time import Run
+    from bench.papers.rows import Row
+
+Line = TypeVar("Line", bound="Row | Run")
 
 
 def main(*words: str) -> int:
@@ -50,6 +55,19 @@ def _portfolio() -> str:
     return f"## Portfolio\n\n{told(run(list(instances())))}"
 
 
+def _told(lines: Sequence[Line], what: str) -> Iterator[Line]:
+    """One after the other; whoever waits sees on stderr which one it is and what the last took."""
+    import sys
+    from time import monotonic
+
+    for line in lines:
+        begun_s = monotonic()
+        sys.stderr.write(f"  {what} {line.name} … ")
+        sys.stderr.flush()
+        yield line
+        sys.stderr.write(f"{monotonic() - begun_s:.0f} s\n")
+
+
 def _page(word: str, asked: "Namespace") -> str:
     from bench.papers.contest import CONTESTS
     from bench.papers.gates import is_gated, sensitivity
@@ -59,13 +77,15 @@ def _page(word: str, asked: "Namespace") -> str:
 
     contest = CONTESTS[word]
     systems = contest.systems
-    results = [run_row(row, systems) for row in contest.rows]
+    results = [run_row(row, systems) for row in _told(contest.rows, "row")]
     parts = [f"## {contest.title}", told(contest, results)]
     if contest.runs and not asked.steady:
-        timed = [one for run in contest.runs for one in run_over_time(run, contest.over_time)]
+        runs = _told(contest.runs, "run")
+        timed = [one for run in runs for one in run_over_time(run, contest.over_time)]
         parts.append(told_over_time(timed))
     if asked.sensitivity:
-        gated = [sensitivity(row, systems) for row in contest.rows if is_gated(row)]
+        gated_rows = [row for row in contest.rows if is_gated(row)]
+        gated = [sensitivity(row, systems) for row in _told(gated_rows, "sensitivity of")]
         parts.append(told_sensitivity(gated))
     if asked.pictures is not None:
         draw(contest, results, asked.pictures / f"{word}-stream.svg")
