@@ -1,13 +1,15 @@
 """A workload from what is known of a program, rather than from what was measured of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from thalweg_scheduling.group.near_source import routed_shares
+from thalweg_scheduling.group.receivers import NOWHERE, Origin, Receiver
 from thalweg_scheduling.model.arrays import Bools, Floats, Ints
 from thalweg_scheduling.model.graph import Edge, GroupingType
-from thalweg_scheduling.model.snapshot import Snapshot
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.simulate.workload import Workload
 
 
@@ -29,7 +31,10 @@ class EdgeProfile:
     """Tuples sent for one tuple processed; for Broadcast, to each receiver."""
     tuple_bytes: float = 100.0
     shares: tuple[float, ...] | None = None
-    """What each receiving task gets, where routes say so; otherwise the grouping decides."""
+    """What each receiving task gets, where routes say so; otherwise the grouping decides.
+
+    By NearSource each sender makes its own of them, as it does while a topology runs.
+    """
 
 
 def declared_workload(
@@ -75,7 +80,9 @@ def _spread(
     receivers = np.flatnonzero(snapshot.vertex_of == edge.target)
     profile = edges[ends]
     shape = len(senders), len(receivers)
-    if profile.shares is not None:
+    if profile.shares is not None and edge.grouping is GroupingType.NEAR_SOURCE:
+        shares = _routed(snapshot, senders, receivers, profile.shares, node)
+    elif profile.shares is not None:
         shares = np.broadcast_to(np.array(profile.shares), shape)
     elif edge.grouping in _LOCAL:
         shares = _nearest(snapshot, node[senders], node[receivers])
@@ -91,6 +98,36 @@ def _spread(
         sent,
         np.full(sent.shape, profile.tuple_bytes),
     )
+
+
+def _routed(
+    snapshot: Snapshot, senders: Ints, receivers: Ints, weights: Sequence[float], node: Ints
+) -> Floats:
+    """Shape (senders, receivers): what NearSource makes of the weights where each sender is."""
+    where = [_origin(snapshot, task, node) for task in range(len(node))]
+    crowd = [
+        Receiver(
+            name=snapshot.task_names[task],
+            node=where[task].node,
+            domain=where[task].domain,
+            process=where[task].process,
+            weight=weight,
+        )
+        for task, weight in zip(receivers.tolist(), weights, strict=True)
+    ]
+    origins = [where[task] for task in senders.tolist()]
+    # Senders in one place share alike, and there may be hundreds of them.
+    found = {origin: routed_shares(crowd, origin) for origin in dict.fromkeys(origins)}
+    return np.array([found[origin] for origin in origins]).reshape(len(senders), len(receivers))
+
+
+def _origin(snapshot: Snapshot, task: int, node: Ints) -> Origin:
+    at = int(node[task])
+    if at == UNPLACED:
+        return NOWHERE
+    process = task if snapshot.process is None else int(snapshot.process[task])
+    domain = snapshot.domains[int(snapshot.domain_of[at])]
+    return Origin(node=snapshot.nodes[at], domain=domain, process=str(process))
 
 
 _LOCAL = frozenset({GroupingType.NEAR_SOURCE, GroupingType.LOAD_AWARE_LOCAL})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from thalweg_scheduling.model.graph import GroupingType
 from thalweg_scheduling.model.matrices import LatencyClasses, NodeLatency
-from thalweg_scheduling.simulate import EdgeProfile, Parameters, VertexProfile
+from thalweg_scheduling.simulate import EdgeProfile, Parameters, VertexProfile, declared_workload
 from thalweg_scheduling.simulate.queueing import slowdown
 from thalweg_trials import FREE, cluster, tried
 
@@ -219,6 +219,25 @@ def test_groupings_decide_who_gets_what(grouping: GroupingType, rates: list[floa
         node=[0, 1, 0, 1, 2],
     )
     assert analysis.rate_per_s[2:].tolist() == pytest.approx(rates)
+
+
+def test_near_source_makes_its_own_of_shares_on_every_node() -> None:
+    ends = ("read", "work")
+    snapshot = cluster(
+        {"read": 2, "work": 2},
+        [ends],
+        cores=[9.0, 9.0],
+        groupings={ends: GroupingType.NEAR_SOURCE},
+    )
+    profiles = {
+        "read": VertexProfile(cpu_s=0.001, offered_per_s=80),
+        "work": VertexProfile(cpu_s=0.001),
+    }
+    for shares, sent in (((0.5, 0.5), [40, 0, 0, 40]), ((0.75, 0.25), [40, 0, 20, 20])):
+        edges = {ends: EdgeProfile(shares=shares)}
+        node = np.array([0, 1, 0, 1])
+        workload = declared_workload(snapshot, profiles, edges, node)
+        assert (40 * workload.sent_per_tuple).tolist() == pytest.approx(sent)
 
 
 def test_shares_of_routes_come_before_the_grouping() -> None:
