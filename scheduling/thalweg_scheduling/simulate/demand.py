@@ -115,7 +115,9 @@ def hops_s(
         return np.full(len(pairs.sources), np.nan)
     apart = snapshot.node_cost_s[pairs.from_node, pairs.to_node]
     if np.isfinite(parameters.bandwidth_bytes_per_s):
-        queued = np.where(wire < 1, wire / (2 * (1 - wire)), parameters.credit_tuples)
+        # A wire that is all but full holds no more than one that is full: what credit allows.
+        queued = np.where(wire < 1, wire / (2 * (1 - wire)), np.inf)
+        queued = np.minimum(queued, parameters.credit_tuples)
         on_wire = workload.tuple_bytes / parameters.bandwidth_bytes_per_s
         on_wire = on_wire * (1 + queued[0, pairs.from_node] + queued[1, pairs.to_node])
         apart = apart + np.where(pairs.from_node == pairs.to_node, 0.0, on_wire)

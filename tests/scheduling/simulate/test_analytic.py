@@ -240,6 +240,23 @@ def test_near_source_makes_its_own_of_shares_on_every_node() -> None:
         assert (40 * workload.sent_per_tuple).tolist() == pytest.approx(sent)
 
 
+def test_a_wire_that_is_all_but_full_holds_no_more_than_a_full_one() -> None:
+    snapshot = cluster({"read": 1, "work": 1}, [("read", "work")], cores=[9.0, 9.0])
+    edges = {("read", "work"): EdgeProfile(tuple_bytes=1000)}
+    parameters = Parameters(serialise_s=0, deserialise_s=0, bandwidth_bytes_per_s=1e6)
+    hops = []
+    for rate in (500.0, 1000 * (1 - 1e-12), 1100.0):
+        profiles = {
+            "read": VertexProfile(cpu_s=1e-6, offered_per_s=rate),
+            "work": VertexProfile(cpu_s=1e-6),
+        }
+        analysis = tried(snapshot, profiles, edges, node=[0, 1], parameters=parameters)
+        hops.append(float(analysis.hop_s[0]))
+    assert hops[0] < hops[1] <= hops[2]
+    # 1 ms for itself, and for each that may wait where it leaves and where it arrives.
+    assert hops[2] == pytest.approx(0.001 * (1 + 2 * parameters.credit_tuples))
+
+
 def test_shares_of_routes_come_before_the_grouping() -> None:
     analysis = tried(
         cluster({"read": 1, "work": 2}, [("read", "work")], cores=[9.0]),
