@@ -15,6 +15,7 @@ import numpy as np
 from bench.papers.setting import Setting
 from bench.papers.systems import EVEN, Kind, System, by_traffic, keeps_slots, lay_out
 from thalweg_scheduling.decide import assignments_of, decide
+from thalweg_scheduling.model.graph import GroupingType
 from thalweg_scheduling.model.limits import Permits, PlacementLimits
 from thalweg_scheduling.model.plan import NOTHING_TO_DO, Move, Plan
 from thalweg_scheduling.model.snapshot import Snapshot
@@ -72,6 +73,18 @@ def latency_ms(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> 
     """Complete latency with the fixed part."""
     seconds = setting.constants.fixed_s + trial.mean("complete_latency_s", begin_s, end_s)
     return 1000 * seconds
+
+
+def highest_latency_ms(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
+    """The same in the worst window."""
+    chosen = [one for one in trial.windows if begin_s < one.at_s <= end_s + 1e-9]
+    return 1000 * (setting.constants.fixed_s + max(one.complete_latency_s for one in chosen))
+
+
+def highest_minute_ms(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
+    """The same in the worst minute."""
+    minutes = np.arange(begin_s, end_s, 60.0)
+    return max(latency_ms(trial, setting, at, at + 60.0) for at in minutes.tolist())
 
 
 def component_ms(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
@@ -133,7 +146,7 @@ def run_over_time(run: Run, systems: Sequence[System], *, seed: int = 1) -> list
 
 def try_over_time(run: Run, system: System, *, seed: int) -> Trial:
     """One system's run; those that follow the stream begin with Even's layout."""
-    setting = run.setting
+    setting = run.setting if system.regroup is None else near_setting(run.setting)
     follows = system.kind in (Kind.PAPER, Kind.OURS)
     first = lay_out(EVEN if follows else system, setting, run.profile.rate_per_s(0.0))
     constants = setting.constants
@@ -162,6 +175,13 @@ def try_over_time(run: Run, system: System, *, seed: int) -> Trial:
     )
     decider = _Following(system, setting) if follows else None
     return run_trial(scenario, decider, seed=seed)
+
+
+def near_setting(setting: Setting, edge: int = 0) -> Setting:
+    """The same with one edge near-source, as it is while a topology runs."""
+    streams = list(setting.streams)
+    streams[edge] = replace(streams[edge], grouping=GroupingType.NEAR_SOURCE)
+    return replace(setting, streams=tuple(streams))
 
 
 class _Following:

@@ -16,12 +16,14 @@ def outcome(system: System, setting: Setting, rate_per_s: float) -> Outcome:
     ("system", "setting", "rate", "latency_ms"),
     [
         (EVEN, ra.WORD_COUNT, 3000, 11.57),
+        (EVEN, ra.SMALL_WORD_COUNT, 3000, 11.57),
         (EVEN, ra.DEBS, 3000, 20.01),
         (RAS, sgp.STEADY, 6_000, 6.699),
         (RAS, sgp.STEADY, 60_000, 16.140),
         (EVEN, ns.TOPOLOGY_1, 1000, 20.6),
         (EVEN, ns.TOPOLOGY_1, 6000, 36.4),
         (EVEN, ns.TOPOLOGY_2, 2000, 22.3),
+        (EVEN, hd.STRAINED, 3000, 241.0),
     ],
 )
 def test_the_baseline_has_the_papers_latency(
@@ -34,6 +36,7 @@ def test_the_baseline_has_the_papers_latency(
     ("system", "setting", "limit"),
     [
         (EVEN, ra.WORD_COUNT, 9_000),
+        (EVEN, ra.SMALL_WORD_COUNT, 9_000),
         (EVEN, ra.DEBS, 7_500),
         (RAS, sgp.FULL, 41_814),
         (EVEN, ns.TOPOLOGY_1, 8_500),
@@ -55,3 +58,4 @@ def test_the_baseline_has_the_papers_utilization() -> None:
         assert even.latency_s * md.RATE == pytest.approx(pending, rel=0.001)
     waits = outcome(EVEN, md.WORD_COUNT, md.RATE)
     assert 1000 * waits.component_s == pytest.approx(43.0, rel=0.001)
+    assert 1000 * waits.waiting_s == pytest.approx(18.0, rel=0.001)
