@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from bench.papers.over_time import Run
     from bench.papers.rows import Row
+    from bench.papers.running import Result
 
-Line = TypeVar("Line", bound="Row | Run")
+Line = TypeVar("Line", bound="Row | Run | Result")
 
 
 def main(*words: str) -> int:
@@ -70,6 +71,7 @@ def _told(lines: Sequence[Line], what: str) -> Iterator[Line]:
 
 def _page(word: str, asked: "Namespace") -> str:
     from bench.papers.contest import CONTESTS
+    from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
     from bench.papers.gates import is_gated, sensitivity
     from bench.papers.over_time import run_over_time
     from bench.papers.running import run_row
@@ -79,6 +81,11 @@ def _page(word: str, asked: "Namespace") -> str:
     systems = contest.systems
     results = [run_row(row, systems) for row in _told(contest.rows, "row")]
     parts = [f"## {contest.title}", told(contest, results)]
+    again = [at_equal_nodes(one, systems, contest.strategy) for one in _told(results, "again")]
+    equal = [one for one in again if one is not None]
+    if equal:
+        parts.append(told_at_equal_nodes(equal, systems, contest.strategy))
+    parts += [table() for table in contest.more]
     if contest.runs and not asked.steady:
         runs = _told(contest.runs, "run")
         timed = [one for run in runs for one in run_over_time(run, contest.over_time)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.papers import hd, md, ns, ra, sgp
+from bench.papers import alphas, checks, hd, md, ns, ra, sgp
 from bench.papers.grouping import near_source
 from bench.papers.over_time import Run
 from bench.papers.rows import Row
@@ -32,6 +32,8 @@ class Contest:
     baselines: tuple[System, ...]
     challengers: Callable[[], Sequence[System]]
     """The paper and ours; made late, so that a strategy that is missing spoils no other paper."""
+    more: tuple[Callable[[], str], ...] = ()
+    """Tables of another shape."""
 
     @property
     def systems(self) -> tuple[System, ...]:
@@ -43,7 +45,8 @@ class Contest:
         """Those with a published rule, the paper and ours; Md-Stream scales in its runs."""
         rules = tuple(each for each in self.baselines if each.kind is Kind.RULE)
         scales = self.word in ("sgp", "md")
-        ours = (strategy(self.strategy, scales=scales), strategy("Auto", scales=scales))
+        regroup = near_source if self.word == "ns" else None
+        ours = (strategy(name, scales=scales, regroup=regroup) for name in (self.strategy, "Auto"))
         return (*rules, *ours)
 
 
@@ -65,6 +68,7 @@ CONTESTS = {
             strategy="SgpStream",
             rows=sgp.ROWS,
             runs=sgp.RUNS,
+            more=(checks.placed_by_anyone, checks.more_tasks),
             baselines=(RAS, EVEN),
             challengers=lambda: (
                 strategy("SgpStream", scales=True),
@@ -77,6 +81,7 @@ CONTESTS = {
             strategy="NsStream",
             rows=ns.ROWS,
             runs=ns.RUNS,
+            more=(lambda: alphas.told(alphas.run()),),
             baselines=(EVEN, R_STORM, TOP_STORM, SP_ANT),
             challengers=lambda: (
                 strategy("NsStream", regroup=near_source),
@@ -98,6 +103,7 @@ CONTESTS = {
             strategy="MdStream",
             rows=md.ROWS,
             runs=md.RUNS,
+            more=(checks.thresholds, checks.near_and_far),
             baselines=(EVEN, R_STORM, LC_STREAM, SP_ANT),
             challengers=lambda: (strategy("MdStream"), strategy("Auto")),
         ),

@@ -85,6 +85,8 @@ def _row(
 _WITHOUT_R_STORM = ("MdStream", "Even", "Lc-Stream-like")
 
 ROWS = (
+    _row("Md-1", Measure.WAITING, (12, 18, 16, 14.4)),
+    _row("Md-2", Measure.PROCESSING, (13, 25, 21, 14)),
     _row("Md-3", Measure.COMPONENTS, (24, 43, 38, 28)),
     _row("Md-3, with the network", Measure.LATENCY, ()),
     _row(

@@ -12,6 +12,8 @@ class Measure(Enum):
 
     LATENCY = "complete latency, ms"
     COMPONENTS = "latency without the network, ms"
+    WAITING = "waiting before processing, ms"
+    PROCESSING = "processing, ms"
     BOTTLENECK = "highest rate without failure, tuples/s"
     THROUGHPUT = "throughput, tuples/s"
     PENDING = "throughput with so many tuples pending, tuples/s"
@@ -22,7 +24,21 @@ class Measure(Enum):
     @property
     def more_is_better(self) -> bool:
         """Whether a larger number is the better one."""
-        return self not in (Measure.LATENCY, Measure.COMPONENTS, Measure.NODES)
+        return self not in _LESS_IS_BETTER
+
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether it says how nodes are used: then using fewer is the point of it."""
+        return self in (Measure.NODES, Measure.CPU, Measure.UTILIZATION)
+
+
+_LESS_IS_BETTER = (
+    Measure.LATENCY,
+    Measure.COMPONENTS,
+    Measure.WAITING,
+    Measure.PROCESSING,
+    Measure.NODES,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

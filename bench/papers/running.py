@@ -1,6 +1,6 @@
 """Running the rows: every system's value, and the best that any plan is known to reach."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import gt, lt
 from statistics import median
@@ -10,7 +10,7 @@ import numpy as np
 from bench.papers.rows import Measure, Row
 from bench.papers.setting import Setting
 from bench.papers.systems import Kind, NoRoom, Sight, System, by_traffic, lay_out
-from bench.papers.trial import Layout, measured, try_out
+from bench.papers.trial import Layout, Outcome, measured, try_out
 from thalweg_scheduling.model.arrays import Ints
 
 SEEDS = (1, 2, 3)
@@ -30,8 +30,15 @@ class Result:
     kinds: Mapping[str, Kind]
     nodes: Mapping[str, int]
     """How many nodes each used."""
+    machines: Mapping[str, tuple[int, ...]]
+    """Which ones."""
     best: float
     """The best plan known, with the same nodes, tasks and groupings as any of them."""
+
+    @property
+    def name(self) -> str:
+        """The row's."""
+        return self.row.name
 
     def beats(self, one: float, other: float) -> bool:
         """Whether one number is better than the other."""
@@ -80,13 +87,17 @@ def run_row(
             values[system.name] = median(value for value, _ in found)
             layouts.append((system, _best_of(row, found)))
     best = values[_leader(row, values)]
-    if tries and row.measure not in (Measure.NODES, Measure.CPU, Measure.UTILIZATION):
+    if tries and not row.measure.is_of_nodes:
         best = _climbed(row, layouts, best, tries)
     return Result(
         row=row,
         values=values,
         kinds={system.name: system.kind for system in systems},
         nodes={system.name: layout.nodes_used for system, layout in layouts},
+        machines={
+            system.name: tuple(int(node) for node in np.unique(layout.node))
+            for system, layout in layouts
+        },
         best=best,
     )
 
@@ -95,21 +106,20 @@ def value_of(row: Row, layout: Layout) -> float:
     """The row's number for a layout."""
     if row.measure is Measure.PENDING:
         return _held_back(row, layout)
-    outcome = try_out(layout, row.rate_per_s)
-    match row.measure:
-        case Measure.LATENCY:
-            return 1000 * outcome.latency_s
-        case Measure.COMPONENTS:
-            return 1000 * outcome.component_s
-        case Measure.BOTTLENECK:
-            return GRID * int(outcome.limit_per_s * (1 + FITTED) / GRID)
-        case Measure.THROUGHPUT:
-            return outcome.throughput_per_s
-        case Measure.NODES:
-            return float(outcome.nodes)
-        case Measure.CPU:
-            return 100 * outcome.cpu
-    return 50 * (outcome.cpu + outcome.memory)
+    return _READ[row.measure](try_out(layout, row.rate_per_s))
+
+
+_READ: Mapping[Measure, Callable[[Outcome], float]] = {
+    Measure.LATENCY: lambda found: 1000 * found.latency_s,
+    Measure.COMPONENTS: lambda found: 1000 * found.component_s,
+    Measure.WAITING: lambda found: 1000 * found.waiting_s,
+    Measure.PROCESSING: lambda found: 1000 * (found.component_s - found.waiting_s),
+    Measure.BOTTLENECK: lambda found: GRID * int(found.limit_per_s * (1 + FITTED) / GRID),
+    Measure.THROUGHPUT: lambda found: found.throughput_per_s,
+    Measure.NODES: lambda found: float(found.nodes),
+    Measure.CPU: lambda found: 100 * found.cpu,
+    Measure.UTILIZATION: lambda found: 50 * (found.cpu + found.memory),
+}
 
 
 def _run(row: Row, system: System, seed: int) -> tuple[float, Layout] | None:

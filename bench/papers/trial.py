@@ -50,6 +50,8 @@ class Outcome:
     """Complete, with the fixed part."""
     component_s: float
     """Md-Stream's."""
+    waiting_s: float
+    """The part of it before tuples are processed."""
     limit_per_s: float
     throughput_per_s: float
     nodes: int
@@ -74,6 +76,7 @@ def try_out(layout: Layout, rate_per_s: float) -> Outcome:
         analysis=analysis,
         latency_s=setting.constants.fixed_s + analysis.complete_latency_s,
         component_s=setting.constants.fixed_s + analysis.component_latency_s,
+        waiting_s=_waiting_s(snapshot, analysis),
         limit_per_s=analysis.limit_per_s,
         throughput_per_s=analysis.throughput_per_s,
         nodes=len(used),
@@ -161,6 +164,14 @@ def memory_bytes(layout: Layout) -> Floats:
 def task_memory_bytes(setting: Setting) -> float:
     """What a task is seen to use: its own, and its part of a process that two share."""
     return setting.constants.task_bytes + setting.constants.process_bytes / 2
+
+
+def _waiting_s(snapshot: Snapshot, analysis: Analysis) -> float:
+    """Waiting in one task of every vertex, the busier ones counting more."""
+    vertices = len(snapshot.vertices)
+    waited = np.bincount(snapshot.vertex_of, analysis.rate_per_s * analysis.wait_s, vertices)
+    flowing = np.bincount(snapshot.vertex_of, analysis.rate_per_s, vertices)
+    return float(np.sum(waited / flowing))
 
 
 def _held_back(analysis: Analysis) -> float:

@@ -36,7 +36,14 @@ KINDS = {
 
 def reached(row: Row = LATENCY, best: float = 8.0, **values: float) -> Result:
     numbers = {name.replace("_", "-"): value for name, value in values.items()}
-    return Result(row=row, values=numbers, kinds=KINDS, nodes=dict.fromkeys(numbers, 3), best=best)
+    return Result(
+        row=row,
+        values=numbers,
+        kinds=KINDS,
+        nodes=dict.fromkeys(numbers, 3),
+        machines=dict.fromkeys(numbers, (0, 1, 2)),
+        best=best,
+    )
 
 
 def test_pairs_that_are_near_each_other_or_only_described_do_not_count() -> None:
@@ -130,8 +137,11 @@ def test_constants_can_be_varied_and_orders_counted() -> None:
 def test_a_page_and_a_picture_are_made(tmp_path: Path) -> None:
     contest = CONTESTS["ra"]
     values = {system.name: 10.0 for system in contest.systems}
-    result = Result(
-        row=LATENCY, values=values, kinds=KINDS, nodes=dict.fromkeys(values, 3), best=9.0
+    result = replace(
+        reached(best=9.0),
+        values=values,
+        nodes=dict.fromkeys(values, 3),
+        machines=dict.fromkeys(values, (0, 1, 2)),
     )
     page = told(contest, [result])
     assert "best plan known" in page
