@@ -77,15 +77,20 @@ class Crowd:
         beside = (used - load) / speed
         roomy = np.append(self.runners <= self.cores - self.idle_cores, False)[self.node]
         by_node = np.where(roomy, 1.0, slowdown(servers, np.maximum(0.0, beside)) / speed)
-        inside = self.in_processes(load)[self.process] - load
-        enough = np.bincount(self.process, minlength=len(self.process_cores)) <= self.process_cores
-        by_process = np.where(
-            enough[self.process],
-            1.0,
-            slowdown(self.process_cores[self.process], np.maximum(0.0, inside)),
-        )
-        narrower: Floats = np.maximum(by_node, by_process)
+        narrower: Floats = np.maximum(by_node, self._slowdown_inside(load))
         return narrower
+
+    def _slowdown_inside(self, load: Floats) -> Floats:
+        """Shape (tasks,): what the others of its process cost each."""
+        tasks = np.bincount(self.process, minlength=len(self.process_cores))
+        crowded = (tasks > self.process_cores)[self.process]
+        slower = np.ones(len(load))
+        # Mostly nobody is, and this is asked for in every step.
+        if crowded.any():
+            inside = (self.in_processes(load)[self.process] - load)[crowded]
+            cores = self.process_cores[self.process[crowded]]
+            slower[crowded] = slowdown(cores, np.maximum(0.0, inside))
+        return slower
 
     def worst_slowdown(self) -> Floats:
         """Shape (tasks,): the same beside others that never rest; cores are shared evenly."""

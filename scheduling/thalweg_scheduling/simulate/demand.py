@@ -10,7 +10,8 @@ from thalweg_scheduling.simulate.crowding import Crowd, cores_of
 from thalweg_scheduling.simulate.parameters import Parameters
 from thalweg_scheduling.simulate.workload import Workload
 
-_HALVINGS = 40
+_ROUNDS = 60
+_EXACT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +94,31 @@ def largest_share(demand: Demand) -> float:
     """The largest multiple of what is offered that flows without anything being full.
 
     Everything but crowding grows in proportion, which gives a bound; below it, crowding grows with
-    the rate, so halving finds where the first task is busy all the time.
+    the rate, and the first task to be busy all the time is looked for between nothing and there.
     """
     high = _bound(demand)
     if not np.isfinite(high) or high <= 0:
         return high
-    if _fits(demand, high):
+    at_high = _slack(demand, high)
+    if at_high >= -1e-9 * high:
         return high
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _fits(demand, middle) else (low, middle)
+    low, at_low = 0.0, _slack(demand, 0.0)
+    rose: bool | None = None
+    for _ in range(_ROUNDS):
+        # Where the straight line between both ends says; in the middle where it says nothing.
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        middle = middle if low < middle < high else (low + high) / 2
+        at_middle = _slack(demand, middle)
+        if abs(at_middle) <= _EXACT * middle or high - low <= _EXACT * high:
+            return middle
+        # An end that stays twice counts half (Illinois), or it might stay for ever.
+        if at_middle > 0:
+            low, at_low = middle, at_middle
+            at_high = at_high / 2 if rose is True else at_high
+        else:
+            high, at_high = middle, at_middle
+            at_low = at_low / 2 if rose is False else at_low
+        rose = at_middle > 0
     return low
 
 
@@ -149,9 +164,11 @@ def _bound(demand: Demand) -> float:
     )
 
 
-def _fits(demand: Demand, share: float) -> bool:
-    busy = demand.utilization(share, demand.service_s(share))
-    return bool(np.all(busy <= 1 + 1e-9))
+def _slack(demand: Demand, share: float) -> float:
+    """How much more of what is offered the busiest task could take, as crowded as it is then."""
+    each = demand.utilization(1.0, demand.service_s(share))
+    worst = float(np.max(each, initial=0.0))
+    return float("inf") if worst == 0 else 1 / worst - share
 
 
 def _wires(
