@@ -190,12 +190,21 @@ def _climbed(row: Row, layouts: Sequence[tuple[System, Layout]], best: float, tr
             )
             if system.regroup is not None:
                 trial = system.regroup(trial, row.rate_per_s, rng)
+            if is_hopeless(finest, trial, value):
+                continue
             after = value_of(finest, trial)
             if better(after, value):
                 layout, value = trial, after
         reached = value_of(row, layout)
         best = reached if better(reached, best) else best
     return best
+
+
+def is_hopeless(row: Row, layout: Layout, value: float) -> bool:
+    """Whether one look shows that it is no better: else it takes 25 to know how good it is."""
+    if row.measure is not Measure.PENDING:
+        return False
+    return value * try_out(layout, value).latency_s >= row.pending
 
 
 def _unrounded(row: Row) -> Row:

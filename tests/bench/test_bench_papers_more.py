@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.papers import alphas, checks, ns, ra
+from bench.papers import alphas, checks, md, ns, ra
 from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
 from bench.papers.over_time import near_setting, try_over_time
 from bench.papers.rows import Measure, Row
-from bench.papers.running import Result, run_row
-from bench.papers.systems import EVEN, System, strategy
+from bench.papers.running import Result, is_hopeless, run_row, value_of
+from bench.papers.systems import EVEN, System, lay_out, strategy
 from bench.papers.trial import Layout
 from thalweg_scheduling.model.graph import GroupingType
 from thalweg_scheduling.simulate.profiles import constant
@@ -76,6 +76,14 @@ def test_three_domains_are_slower_than_one() -> None:
     for line in checks.near_and_far().splitlines()[2:]:
         near, far = (float(cell) for cell in line.split("|")[2:4])
         assert near + 10 < far
+
+
+def test_a_layout_is_hopeless_only_if_it_is_no_better() -> None:
+    row = next(row for row in md.ROWS if row.measure is Measure.PENDING)
+    layout = lay_out(EVEN, row.setting, row.rate_per_s)
+    value = value_of(row, layout)
+    assert not is_hopeless(row, layout, 0.99 * value)
+    assert is_hopeless(row, layout, 1.01 * value)
 
 
 @pytest.mark.slow
