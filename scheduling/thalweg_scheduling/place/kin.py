@@ -8,6 +8,9 @@ from thalweg_scheduling.model.arrays import Bools, Floats, Ints
 from thalweg_scheduling.place.dense import Dense
 from thalweg_scheduling.place.problem import Problem
 
+_NOTHING = 1e-12
+"""Less of any resource than this is rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
@@ -83,9 +86,11 @@ def least_between(kin: Kin) -> Floats:
 
 def rooms_for(free: Floats, demand: Floats) -> Floats:
     """Shape (demands, nodes): how many tasks of each demand fit on each node."""
-    asked = np.where(demand > 0, demand, np.inf)
-    counts = np.floor((free[None, :, :] + 1e-12) / asked[:, None, :])
-    counts = np.where(demand[:, None, :] > 0, counts, 1e9)
+    # A task through which next to nothing flows is measured to use next to nothing.
+    asks = demand > _NOTHING
+    asked = np.where(asks, demand, np.inf)
+    counts = np.floor((free[None, :, :] + _NOTHING) / asked[:, None, :])
+    counts = np.where(asks[:, None, :], counts, 1e9)
     fits: Floats = np.maximum(counts.min(axis=2, initial=1e9), 0.0)
     return fits
 

@@ -11,6 +11,7 @@ from thalweg_generators import Cluster, make_snapshot, snapshots
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.dense import dense_of
 from thalweg_scheduling.place.exact import prove
+from thalweg_scheduling.place.kin import rooms_for
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.small import place_few, place_small
 
@@ -111,3 +112,9 @@ def test_a_task_that_may_run_on_one_small_node_gets_it() -> None:
 
 def test_many_tasks_are_not_for_this_search() -> None:
     assert place_few(whole(make_snapshot({"a": 30, "b": 30})), np.random.default_rng(0)) is None
+
+
+def test_a_task_that_uses_next_to_nothing_fits_anywhere() -> None:
+    # Smaller than any ordinary number: dividing by it overflows.
+    fits = rooms_for(np.array([[4.0, 2.0], [0.0, 2.0]]), np.array([[1e-310, 1.0], [1.0, 1.0]]))
+    assert fits.tolist() == [[2.0, 2.0], [2.0, 0.0]]
