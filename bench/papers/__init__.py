@@ -39,7 +39,8 @@ def main(*words: str) -> int:
         if word in more:
             print(more[word]())
         else:
-            print(_page(word, asked))
+            for part in _page(word, asked):
+                print(part, end="\n\n", flush=True)
         print()
     return 0
 
@@ -69,7 +70,8 @@ def _told(lines: Sequence[Line], what: str) -> Iterator[Line]:
         sys.stderr.write(f"{monotonic() - begun_s:.0f} s\n")
 
 
-def _page(word: str, asked: "Namespace") -> str:
+def _page(word: str, asked: "Namespace") -> Iterator[str]:
+    """Part by part, as they are done: the whole takes minutes."""
     from bench.papers.contest import CONTESTS
     from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
     from bench.papers.gates import is_gated, sensitivity
@@ -80,20 +82,21 @@ def _page(word: str, asked: "Namespace") -> str:
     contest = CONTESTS[word]
     systems = contest.systems
     results = [run_row(row, systems) for row in _told(contest.rows, "row")]
-    parts = [f"## {contest.title}", told(contest, results)]
+    yield f"## {contest.title}"
+    yield told(contest, results)
+    if asked.pictures is not None:
+        draw(contest, results, asked.pictures / f"{word}-stream.svg")
     again = [at_equal_nodes(one, systems, contest.strategy) for one in _told(results, "again")]
     equal = [one for one in again if one is not None]
     if equal:
-        parts.append(told_at_equal_nodes(equal, systems, contest.strategy))
-    parts += [table() for table in contest.more]
+        yield told_at_equal_nodes(equal, systems, contest.strategy)
+    for table in contest.more:
+        yield table()
     if contest.runs and not asked.steady:
         runs = _told(contest.runs, "run")
         timed = [one for run in runs for one in run_over_time(run, contest.over_time)]
-        parts.append(told_over_time(timed))
+        yield told_over_time(timed)
     if asked.sensitivity:
         gated_rows = [row for row in contest.rows if is_gated(row)]
         gated = [sensitivity(row, systems) for row in _told(gated_rows, "sensitivity of")]
-        parts.append(told_sensitivity(gated))
-    if asked.pictures is not None:
-        draw(contest, results, asked.pictures / f"{word}-stream.svg")
-    return "\n\n".join(parts)
+        yield told_sensitivity(gated)
