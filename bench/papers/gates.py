@@ -71,14 +71,19 @@ class Sensitivity:
     """How often the order of a row survives other constants."""
 
     row: Row
-    runs: int
-    held: int
+    held_by: tuple[str, ...]
     broken_by: tuple[str, ...]
+
+    @property
+    def runs(self) -> int:
+        """With how many constants it was run."""
+        return len(self.held_by) + len(self.broken_by)
 
 
 def sensitivity(row: Row, systems: Sequence[System]) -> Sensitivity:
     """Halve and double every constant."""
-    runs, held, broken = 0, 0, []
+    held: list[str] = []
+    broken: list[str] = []
     for name in VARIED:
         for factor in (0.5, 2.0):
             constants = row.setting.constants
@@ -86,12 +91,9 @@ def sensitivity(row: Row, systems: Sequence[System]) -> Sensitivity:
                 continue
             setting = row.setting.with_constants(constants.scaled(name, factor))
             pairs = orders(run_row(replace(row, setting=setting), systems, seeds=(1,), tries=0))
-            runs += 1
-            if all(pair.holds for pair in pairs):
-                held += 1
-            else:
-                broken.append(f"{name} × {factor:g}")
-    return Sensitivity(row=row, runs=runs, held=held, broken_by=tuple(broken))
+            kept = all(pair.holds for pair in pairs)
+            (held if kept else broken).append(f"{name} × {factor:g}")
+    return Sensitivity(row=row, held_by=tuple(held), broken_by=tuple(broken))
 
 
 def is_gated(row: Row) -> bool:

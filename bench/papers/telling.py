@@ -17,12 +17,16 @@ def told(contest: Contest, results: Sequence[Result]) -> str:
 
 def told_sensitivity(found: Sequence[Sensitivity]) -> str:
     """In how many runs with halved and doubled constants each order holds."""
-    rows = [(one.row.name, f"{one.held} of {one.runs}", _broken(one)) for one in found]
+    rows = [(one.row.name, f"{len(one.held_by)} of {one.runs}", _broken(one)) for one in found]
     return table(("row", "order holds", "broken by"), rows)
 
 
 def _broken(one: Sensitivity) -> str:
-    return "all of them" if one.held == 0 else ", ".join(one.broken_by) or "–"
+    if not one.held_by:
+        return "all of them"
+    if len(one.held_by) < len(one.broken_by):
+        return f"all but {', '.join(one.held_by)}"
+    return ", ".join(one.broken_by) or "–"
 
 
 def told_over_time(found: Sequence[Told]) -> str:

@@ -128,8 +128,10 @@ def test_constants_can_be_varied_and_orders_counted() -> None:
     short = replace(LATENCY, paper={"Even": 12.0, "RAS": 8.0})
     found = sensitivity(short, [EVEN, RAS])
     assert found.runs == 20
-    assert 0 <= found.held <= 20
     assert "row" in told_sensitivity([found])
+    few = replace(found, held_by=("cpu_s × 2",), broken_by=("burst × 2", "burst × 0.5"))
+    assert "| 1 of 3      | all but cpu_s × 2" in told_sensitivity([few])
+    assert "all of them" in told_sensitivity([replace(few, held_by=())])
     assert Constants(cpu_s=1.0).scaled("cpu_s", 2.0).cpu_s == 2.0
 
 
