@@ -1,7 +1,7 @@
 """A workload from what is known of a program, rather than from what was measured of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,9 @@ def declared_workload(
 ) -> Workload:
     """Spread each edge over its tasks by its grouping.
 
-    NearSource and LoadAwareLocal look at `node`: they send to receivers on the same node, else in
-    the same domain, else anywhere, evenly.
+    NearSource and LoadAwareLocal look at `node`. NearSource shares as it does in a real topology:
+    a node keeps as much as its receivers' part of the whole. LoadAwareLocal sends to receivers on
+    the same node, else in the same domain, else anywhere, evenly.
     """
     profiles = [vertices[vertex.name] for vertex in snapshot.vertices]
     replicas = np.array([max(1, vertex.replicas) for vertex in snapshot.vertices])
@@ -80,11 +81,12 @@ def _spread(
     receivers = np.flatnonzero(snapshot.vertex_of == edge.target)
     profile = edges[ends]
     shape = len(senders), len(receivers)
-    if profile.shares is not None and edge.grouping is GroupingType.NEAR_SOURCE:
-        shares = _routed(snapshot, senders, receivers, profile.shares, node)
+    if edge.grouping is GroupingType.NEAR_SOURCE and receivers.size:
+        weights = profile.shares or (1.0,) * len(receivers)
+        shares = _routed(snapshot, senders, receivers, weights, node)
     elif profile.shares is not None:
         shares = np.broadcast_to(np.array(profile.shares), shape)
-    elif edge.grouping in _LOCAL:
+    elif edge.grouping is GroupingType.LOAD_AWARE_LOCAL:
         shares = _nearest(snapshot, node[senders], node[receivers])
     elif edge.grouping is GroupingType.GLOBAL:
         shares = np.broadcast_to(np.arange(shape[1]) == 0, shape).astype(np.float64)
@@ -115,7 +117,11 @@ def _routed(
         )
         for task, weight in zip(receivers.tolist(), weights, strict=True)
     ]
-    origins = [where[task] for task in senders.tolist()]
+    hosts = {one.process for one in crowd}
+    origins = [
+        origin if origin.process in hosts else replace(origin, process="")
+        for origin in (where[task] for task in senders.tolist())
+    ]
     # Senders in one place share alike, and there may be hundreds of them.
     found = {origin: routed_shares(crowd, origin) for origin in dict.fromkeys(origins)}
     return np.array([found[origin] for origin in origins]).reshape(len(senders), len(receivers))
@@ -128,9 +134,6 @@ def _origin(snapshot: Snapshot, task: int, node: Ints) -> Origin:
     process = task if snapshot.process is None else int(snapshot.process[task])
     domain = snapshot.domains[int(snapshot.domain_of[at])]
     return Origin(node=snapshot.nodes[at], domain=domain, process=str(process))
-
-
-_LOCAL = frozenset({GroupingType.NEAR_SOURCE, GroupingType.LOAD_AWARE_LOCAL})
 
 
 def _nearest(snapshot: Snapshot, senders: Ints, receivers: Ints) -> Floats:

@@ -233,11 +233,32 @@ def test_near_source_makes_its_own_of_shares_on_every_node() -> None:
         "read": VertexProfile(cpu_s=0.001, offered_per_s=80),
         "work": VertexProfile(cpu_s=0.001),
     }
-    for shares, sent in (((0.5, 0.5), [40, 0, 0, 40]), ((0.75, 0.25), [40, 0, 20, 20])):
+    for shares, sent in (
+        (None, [40, 0, 0, 40]),
+        ((0.5, 0.5), [40, 0, 0, 40]),
+        ((0.75, 0.25), [40, 0, 20, 20]),
+    ):
         edges = {ends: EdgeProfile(shares=shares)}
         node = np.array([0, 1, 0, 1])
         workload = declared_workload(snapshot, profiles, edges, node)
         assert (40 * workload.sent_per_tuple).tolist() == pytest.approx(sent)
+
+
+def test_near_source_does_not_crowd_a_node_that_has_many_senders() -> None:
+    ends = ("read", "work")
+    profiles = {
+        "read": VertexProfile(cpu_s=0.001, offered_per_s=60),
+        "work": VertexProfile(cpu_s=0.001),
+    }
+    # Both readers are beside one of three workers: it gets its part of the nodes, not everything.
+    snapshot = cluster(
+        {"read": 2, "work": 3},
+        [ends],
+        cores=[9.0, 9.0],
+        groupings={ends: GroupingType.NEAR_SOURCE},
+    )
+    analysis = tried(snapshot, profiles, {ends: EdgeProfile()}, node=[0, 0, 0, 1, 1])
+    assert analysis.rate_per_s[2:].tolist() == pytest.approx([40, 10, 10])
 
 
 def test_a_wire_that_is_all_but_full_holds_no_more_than_a_full_one() -> None:
