@@ -24,6 +24,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Placer, Proposal, processes_for
+from thalweg_scheduling.place.together import steps_together, value_of
 from thalweg_scheduling.scale import Scaling, resized
 from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import strategy_named
@@ -153,14 +154,7 @@ def _move(
     if proposal.missing:
         lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
         return _nothing(snapshot, strategy, lacking)
-    present_value = problem.score(snapshot.placement)[1]
-    urgent = urgent_tasks(problem, proposal.node)
-    steps = best_prefix(
-        steps_towards(problem, proposal.node, urgent),
-        urgent,
-        present_value=present_value,
-        most=snapshot.limits.placement.max_moves,
-    )
+    present_value, steps = _steps(problem, proposal)
     refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
     if refusal is not None or not steps:
         return _nothing(snapshot, strategy, refusal or NOTHING_TO_DO)
@@ -168,6 +162,18 @@ def _move(
     plan = _plan_of_moves(snapshot, strategy, steps, reason, proposal)
     slower = _carries_less(snapshot, plan) if must is None else None
     return plan if slower is None else _nothing(snapshot, strategy, slower)
+
+
+def _steps(problem: Problem, proposal: Proposal) -> tuple[float, list[Step]]:
+    """What the present placement is worth, and the moves that are worth making."""
+    limits, present = problem.snapshot.limits.placement, problem.snapshot.placement
+    urgent = urgent_tasks(problem, proposal.node)
+    if limits.whole_processes:
+        steps = steps_together(problem, proposal.node, urgent, most=limits.max_moves)
+        return value_of(problem, present), steps
+    value = problem.score(present)[1]
+    steps = steps_towards(problem, proposal.node, urgent)
+    return value, best_prefix(steps, urgent, present_value=value, most=limits.max_moves)
 
 
 def _must_move(problem: Problem) -> str | None:
@@ -208,7 +214,7 @@ def _carries_less(snapshot: Snapshot, plan: Plan) -> Reason | None:
     """Why the simulator advises against the moves, whatever J says."""
     if plan.prediction is None:
         return None
-    present = processes_for(snapshot, snapshot.placement)
+    present = _processes(snapshot, snapshot.placement)
     before = predict(snapshot, snapshot.placement, present).throughput_per_s
     after = plan.prediction.throughput_per_s
     # Where either is unknown this is false, and J decides alone.
@@ -253,8 +259,9 @@ def _plan_of_moves(
 
 def _plan_for(snapshot: Snapshot, strategy: str, node: Ints, proposal: Proposal) -> Plan:
     # A part of the moves is another placement than the one proposed, with other processes.
-    whole = np.array_equal(node, proposal.node)
-    process = proposal.process if whole else processes_for(snapshot, node)
+    stay = snapshot.limits.placement.whole_processes and not snapshot.unplaced.size
+    whole = np.array_equal(node, proposal.node) and not stay
+    process = proposal.process if whole else _processes(snapshot, node)
     return Plan(
         strategy=strategy,
         assignments=assignments_of(snapshot, node),
@@ -262,6 +269,13 @@ def _plan_for(snapshot: Snapshot, strategy: str, node: Ints, proposal: Proposal)
         objective=objective(snapshot, node, process),
         prediction=predict(snapshot, node, process) if snapshot.loads is not None else None,
     )
+
+
+def _processes(snapshot: Snapshot, node: Ints) -> Ints:
+    """Who shares a process in this placement; who moves only as a whole keeps who is with it."""
+    if snapshot.limits.placement.whole_processes and snapshot.process is not None:
+        return snapshot.process
+    return processes_for(snapshot, node)
 
 
 def _regroup(

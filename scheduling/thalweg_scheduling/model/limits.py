@@ -17,6 +17,8 @@ class PlacementLimits:
     cool_down_s: float = 60.0
     """After moving or scaling, nothing is moved for so long."""
     shared_processes: bool = False
+    whole_processes: bool = False
+    """Tasks that share a process move together, or not at all."""
     use_headroom: float = 0.85
     """Measured use may fill this share of a node; requests may fill all of it."""
 
