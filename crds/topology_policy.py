@@ -32,7 +32,8 @@ def placement() -> Schema:
             ),
             "processes": word(
                 "`Separate`: one task a pod. `Shared`: tasks of vertices with the same template "
-                "may share a pod and hand tuples over in memory.",
+                "may share a pod and hand tuples over in memory. It cannot change while pods run: "
+                "suspend first.",
                 ("Separate", "Shared"),
                 default="Separate",
             ),

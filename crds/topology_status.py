@@ -45,6 +45,18 @@ def status() -> Schema:
                 most=64,
                 keys=("name",),
             ),
+            "processes": many(
+                "Which tasks share a pod, where `placement.processes` is `Shared`; written before "
+                "the pod is made.",
+                _process(),
+                most=_MOST_TASKS,
+                keys=("index",),
+            ),
+            "nextIncarnation": whole(
+                "The number that the next shared pod gets; written before the pod is made.",
+                least=0,
+                most=2**53,
+            ),
             "measured": _measured(),
             "runningPlan": text("The StreamPlan in force."),
             "stablePlan": text("The last StreamPlan that proved good; where a roll-back goes."),
@@ -75,6 +87,25 @@ def _vertex() -> Schema:
             "domains": count("Domains in which its tasks run."),
         },
         required=("name",),
+    )
+
+
+def _process() -> Schema:
+    return record(
+        "Tasks that share a pod.",
+        {
+            "index": whole(
+                "The process's number: its pods are called `<topology>-p<index>-<incarnation>`.",
+                least=0,
+                most=_MOST_TASKS - 1,
+            ),
+            "tasks": many(
+                "The tasks, as metrics and plans call them.",
+                text("A task.", max_length=32),
+                most=_MOST_TASKS,
+            ),
+        },
+        required=("index", "tasks"),
     )
 
 
