@@ -1,17 +1,18 @@
 """From what was observed of one topology to a plan: the snapshot is built here, and only here."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from thalweg_operator.api.topology import TopologySpec, VertexSpec
+from thalweg_operator.api.topology import Processes, TopologySpec, VertexSpec
 from thalweg_operator.errors import OperatorError
-from thalweg_operator.naming import TaskKey
+from thalweg_operator.naming import TaskKey, Unit
 from thalweg_operator.observe.eligibility import is_eligible
 from thalweg_operator.observe.facts import NodeFact, PodFact
 from thalweg_operator.observe.ledger import Ledger, node_of
-from thalweg_operator.observe.requests import requests_of
+from thalweg_operator.observe.requests import enlarged, requests_of
 from thalweg_operator.observe.survey import Need, Survey
 from thalweg_scheduling.decide import decide
 from thalweg_scheduling.model.errors import SchedulingError
@@ -57,16 +58,22 @@ def fits_instead(situation: Situation, need: Need) -> bool:
     """Whether the new pod would fit where the one that it replaces is, once that has left."""
     pod, label = need.replaces, situation.spec.placement.domain_label
     node = None if pod is None else situation.nodes.get(pod.node or "")
-    vertex = next(one for one in situation.spec.vertices if one.name == need.task.vertex)
     if pod is None or node is None:
         return False
+    vertex = vertex_of(situation.spec, need.task)
     if not is_eligible(vertex.template["spec"], node, domain_label=label):
         return False
     return all(
-        amount <= _left(situation.ledger, node, resource, (pod,))
-        for resource, amount in _requests(vertex).items()
+        amount <= left_on(situation.ledger, node, resource, (pod,))
+        for resource, amount in requests_for(vertex, len(need.task.tasks)).items()
         if amount > 0
     )
+
+
+def vertex_of(spec: TopologySpec, unit: Unit) -> VertexSpec:
+    """The vertex whose template the pod of a task or a process is made of."""
+    name = unit.tasks[0].vertex
+    return next(vertex for vertex in spec.vertices if vertex.name == name)
 
 
 def domain_of(node: NodeFact, domain_label: str) -> str:
@@ -83,11 +90,11 @@ def build_snapshot(situation: Situation) -> Snapshot:
         for vertex in spec.vertices
         for index in range(situation.replicas[vertex.name])
     ]
-    requests = {vertex.name: _requests(vertex) for vertex in spec.vertices}
+    requests = {vertex.name: requests_for(vertex) for vertex in spec.vertices}
     resources = tuple(sorted({key for asked in requests.values() for key in asked}))
     holders = _holders(situation, tasks)
-    # A pod that stays takes what it asked for when it was made, whatever the template says now.
-    asked = [holders[t].requests if t in holders else requests[t.vertex] for t in tasks]
+    held = _held(holders)
+    asked = [held[task] if task in held else requests[task.vertex] for task in tasks]
     return Snapshot(
         topology=situation.name,
         vertices=tuple(
@@ -107,13 +114,19 @@ def build_snapshot(situation: Situation) -> Snapshot:
         capacity=_capacity(situation, nodes, resources, holders),
         eligible=_eligible(spec, nodes, tasks),
         placement=_placement(tasks, nodes, holders, _targets(situation)),
+        process=_processes(tasks, holders) if _is_shared(spec) else None,
         limits=_limits(spec),
     )
 
 
 def _holders(situation: Situation, tasks: Sequence[TaskKey]) -> dict[TaskKey, PodFact]:
     """The pods of the tasks that stay. A task in need has none, even if one still serves."""
-    needing = {need.task for survey in situation.surveys.values() for need in survey.needs}
+    needing = {
+        task
+        for survey in situation.surveys.values()
+        for need in survey.needs
+        for task in need.task.tasks
+    }
     held = {
         task: pod for survey in situation.surveys.values() for task, pod in survey.holders.items()
     }
@@ -123,11 +136,39 @@ def _holders(situation: Situation, tasks: Sequence[TaskKey]) -> dict[TaskKey, Po
 def _targets(situation: Situation) -> dict[TaskKey, str]:
     """The nodes that a running plan has already given to tasks that it moves."""
     return {
-        need.task: need.target
+        task: need.target
         for survey in situation.surveys.values()
         for need in survey.needs
         if need.target is not None and need.target in situation.nodes
+        for task in need.task.tasks
     }
+
+
+def _held(holders: Mapping[TaskKey, PodFact]) -> dict[TaskKey, Mapping[str, float]]:
+    """What each task that stays takes: what its pod asked for when it was made, whatever the
+    template says now, or its part of that.
+    """
+    tasks_in_pod = Counter(pod.uid for pod in holders.values())
+    return {
+        task: {name: amount / tasks_in_pod[pod.uid] for name, amount in pod.requests.items()}
+        for task, pod in holders.items()
+    }
+
+
+def _is_shared(spec: TopologySpec) -> bool:
+    return spec.placement.processes is Processes.SHARED
+
+
+def _processes(
+    tasks: Sequence[TaskKey], holders: Mapping[TaskKey, PodFact]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Tasks with the same number share a pod; one that has none is alone for now."""
+    first: dict[str, int] = {}
+    numbers = [
+        first.setdefault(holders[task].uid, position) if task in holders else position
+        for position, task in enumerate(tasks)
+    ]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _placement(
@@ -150,11 +191,11 @@ def _capacity(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """What the topology may use in all: allocatable, less everybody else, its own holders apart."""
     on_node: dict[str, list[PodFact]] = {}
-    for pod in holders.values():
+    for pod in {pod.uid: pod for pod in holders.values()}.values():
         on_node.setdefault(node_of(pod) or "", []).append(pod)
     rows = [
         [
-            _left(situation.ledger, node, resource, on_node.get(node.name, ()))
+            left_on(situation.ledger, node, resource, on_node.get(node.name, ()))
             for resource in resources
         ]
         for node in nodes
@@ -162,14 +203,14 @@ def _capacity(
     return _table(rows, len(resources))
 
 
-def _left(ledger: Ledger, node: NodeFact, resource: str, apart_from: Iterable[PodFact]) -> float:
+def left_on(ledger: Ledger, node: NodeFact, resource: str, apart_from: Iterable[PodFact]) -> float:
     """What a node has left of a resource; of one that it does not know, nothing."""
     return node.allocatable.get(resource, 0.0) - ledger.reserved(node.name, resource, apart_from)
 
 
-def _requests(vertex: VertexSpec) -> dict[str, float]:
-    """What a pod of the template asks for; the API server will refuse what is below nothing."""
-    asked = requests_of(vertex.template["spec"])
+def requests_for(vertex: VertexSpec, tasks: int = 1) -> dict[str, float]:
+    """What a pod for so many tasks asks for; the API server will refuse what is below nothing."""
+    asked = requests_of(enlarged(vertex.template, tasks)["spec"])
     return {resource: max(0.0, amount) for resource, amount in asked.items()}
 
 
@@ -214,6 +255,7 @@ def _limits(spec: TopologySpec) -> Limits:
             min_domains=spec.placement.min_domains,
             max_share_percent=spec.placement.max_share_percent,
             min_gain_percent=spec.placement.min_gain_percent,
+            shared_processes=_is_shared(spec),
         )
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg_operator.act.plans import PlanState, Standing
 from thalweg_operator.api.schedule import is_in_force, parse_schedule
-from thalweg_operator.api.topology import BudgetSpec, Mode, TopologySpec
+from thalweg_operator.api.topology import BudgetSpec, Mode, Processes, TopologySpec
 from thalweg_operator.deciding import Situation, Undecidable, build_snapshot
 from thalweg_operator.observe.facts import epoch_s
 from thalweg_operator.observe.measured import Measured
@@ -128,12 +128,15 @@ def _holds(budget: BudgetSpec, now_s: float) -> bool:
 def limits_of(spec: TopologySpec, now_s: float) -> Limits:
     """The bounds that the topology sets."""
     placement, scaling = spec.placement, spec.scaling
+    is_shared = placement.processes is Processes.SHARED
     return Limits(
         placement=PlacementLimits(
             min_domains=placement.min_domains,
             max_share_percent=placement.max_share_percent,
             min_gain_percent=placement.min_gain_percent,
             cool_down_s=scaling.cooldown_s,
+            shared_processes=is_shared,
+            whole_processes=is_shared,
         ),
         scaling=ScalingLimits(
             target_utilization=scaling.target_utilization_percent / 100,

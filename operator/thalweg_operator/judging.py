@@ -8,13 +8,18 @@ from typing import Any
 from thalweg_operator import naming
 from thalweg_operator.act.structure import GENERATION_KEY, SPEC_KEY
 from thalweg_operator.api.fields import InvalidManifest
-from thalweg_operator.api.topology import TopologySpec, parse_topology
-from thalweg_operator.api.validation import Offer, find_problems
+from thalweg_operator.api.topology import Processes, TopologySpec, parse_topology
+from thalweg_operator.api.validation import Fault, Offer, find_problems
 from thalweg_operator.observe.world import TopologyFacts
 from thalweg_operator.report.status import Judgement
 from thalweg_scheduling.strategies import STRATEGIES
 
-OFFER = Offer(strategies=tuple(STRATEGIES))
+OFFER = Offer(strategies=tuple(STRATEGIES), shared_processes=True)
+
+_REGROUPS = (
+    "placement.processes cannot change while pods run; set it back, then suspend the topology, "
+    "change it once all pods are gone, and resume"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,8 @@ def judge(facts: TopologyFacts, offer: Offer = OFFER) -> Verdict:
     """Look at the present spec; where it is wrong, fall back to the last valid one."""
     generation = int(facts.topology["metadata"].get("generation") or 0)
     spec, reason, message = _read(facts.topology.get("spec") or {}, offer)
+    if spec is not None and _regroups(spec, facts):
+        spec, reason, message = None, str(Fault.NOT_AVAILABLE), _REGROUPS
     if spec is not None:
         return Verdict(spec=spec, judgement=Judgement(generation=generation, in_force=generation))
     before = _last_valid(facts, offer, generation)
@@ -44,6 +51,14 @@ def judge(facts: TopologyFacts, offer: Offer = OFFER) -> Verdict:
         message=f"{message}. Generation {kept_generation} stays in force",
     )
     return Verdict(spec=kept, judgement=judgement)
+
+
+def _regroups(spec: TopologySpec, facts: TopologyFacts) -> bool:
+    """Whether pods of the other kind run: tasks cannot go over from one kind to the other."""
+    living = [pod.labels for pod in facts.pods if pod.phase not in ("Failed", "Succeeded")]
+    if spec.placement.processes is Processes.SHARED:
+        return any(naming.task_of(labels) is not None for labels in living)
+    return any(naming.process_index_of(labels) is not None for labels in living)
 
 
 def _read(spec: Mapping[str, Any], offer: Offer) -> tuple[TopologySpec | None, str, str]:

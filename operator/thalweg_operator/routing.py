@@ -27,7 +27,7 @@ from thalweg_operator.api.topology import EdgeSpec, TopologySpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import CONFIG_MAPS, PODS, Object
 from thalweg_operator.errors import Conflict, NotFound
-from thalweg_operator.observe.facts import PodFact
+from thalweg_operator.observe.facts import PodFact, tasks_in
 from thalweg_operator.observe.survey import Survey, Wanted
 from thalweg_operator.observe.world import TopologyFacts
 
@@ -114,13 +114,14 @@ class Routing:
         Without that it does so in a minute or more.
         """
         return [
-            partial(self._announce, pod, version)
+            partial(self._announce, pod, key, version)
             for pod in self.facts.pods
-            if _sends(pod, vertex) and pod.annotations.get(naming.ROUTES_VERSION) != str(version)
+            if _sends(pod, vertex)
+            and pod.annotations.get(key := _version_key(pod, vertex)) != str(version)
         ]
 
-    def _announce(self, pod: PodFact, version: int) -> None:
-        patch = {"metadata": {"annotations": {naming.ROUTES_VERSION: str(version)}}}
+    def _announce(self, pod: PodFact, key: str, version: int) -> None:
+        patch = {"metadata": {"annotations": {key: str(version)}}}
         try:
             self.client.merge(PODS, pod.namespace, pod.name, patch, uid=pod.uid)
         except (Conflict, NotFound):
@@ -132,13 +133,14 @@ class Routing:
 
 def _sends(pod: PodFact, vertex: str) -> bool:
     """Whether a pod reads the vertex's routes; one that retires still works off its queue."""
-    task = naming.task_of(pod.labels)
-    return (
-        task is not None
-        and task.vertex == vertex
-        and not pod.is_deleting
-        and pod.phase not in _OVER
-    )
+    hosts = any(task.vertex == vertex for task in tasks_in(pod))
+    return hosts and not pod.is_deleting and pod.phase not in _OVER
+
+
+def _version_key(pod: PodFact, vertex: str) -> str:
+    """A shared pod reads the routes of several vertices, each with versions of its own."""
+    is_shared = naming.process_index_of(pod.labels) is not None
+    return f"{naming.ROUTES_VERSION}-{vertex}" if is_shared else naming.ROUTES_VERSION
 
 
 def _grouping(edge: EdgeSpec) -> dict[str, Any]:

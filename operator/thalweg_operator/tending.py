@@ -1,5 +1,6 @@
 """One topology's turn: judge its spec, keep what it owns, place what has no pod, write routes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg_operator.act.carry_out import (
@@ -10,30 +11,45 @@ from thalweg_operator.act.carry_out import (
     retire_pods,
     without_room_for_two,
 )
-from thalweg_operator.act.making import Batch, make_pods
+from thalweg_operator.act.making import make_pods
 from thalweg_operator.act.manifests import template_hash
 from thalweg_operator.act.plans import EdgeName
 from thalweg_operator.act.progress import Progress
 from thalweg_operator.act.upkeep import Upkeep
-from thalweg_operator.api.topology import Binding, TopologySpec, VertexSpec
+from thalweg_operator.api.topology import Binding, Processes, TopologySpec, VertexSpec
 from thalweg_operator.bettering import Bettering
 from thalweg_operator.changing import Changing
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import CONFIG_MAPS, Object
-from thalweg_operator.deciding import Situation, domain_of, fits_instead, place_tasks
+from thalweg_operator.deciding import (
+    Situation,
+    domain_of,
+    fits_instead,
+    place_tasks,
+    requests_for,
+    vertex_of,
+)
 from thalweg_operator.errors import OperatorError
 from thalweg_operator.improving import Improvement
 from thalweg_operator.judging import Verdict
 from thalweg_operator.measuring import Measures
 from thalweg_operator.observe.ledger import Ledger
-from thalweg_operator.observe.requests import requests_of
-from thalweg_operator.observe.survey import Patience, Survey, Wanted, Why, survey
+from thalweg_operator.observe.survey import (
+    Patience,
+    Survey,
+    Wanted,
+    Why,
+    survey,
+    survey_shared,
+)
 from thalweg_operator.observe.world import TopologyFacts, World
+from thalweg_operator.pools import Pool, separate_pools, shared_pool
 from thalweg_operator.proving import figures_of
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
 from thalweg_operator.routing import Routing
 from thalweg_operator.settings import Settings
+from thalweg_operator.sharing import Membership, membership_of, wishes_of
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import Plan
 
@@ -78,21 +94,28 @@ class Tending:
         wanted = {
             vertex.name: self._wanted(spec, vertex, vertices, progress) for vertex in spec.vertices
         }
-        surveys = {name: self._survey(spec, wish) for name, wish in wanted.items()}
-        situation = self._situation(spec, wanted, surveys, routing.weights())
+        seen = self._look(spec, wanted, progress)
+        situation = self._situation(spec, seen, routing.weights())
         with self.metrics.stage("decide"):
             plan = place_tasks(situation)
+            pools = self._pools(situation, vertices, plan, seen)
         with self.metrics.stage("act"):
-            self._carry_out(situation, vertices, plan)
-            for needless in routing.write(vertices, wanted, surveys):
+            self._carry_out(situation, pools)
+            for pool in pools:
+                if pool.processes is not None:
+                    upkeep.keep_shared_budget(pool.processes)
+            for needless in routing.write(vertices, seen.wanted, seen.surveys):
                 upkeep.end(CONFIG_MAPS, needless)
             lapsed = changing.go_on(progress, vertices)
         outcome = Outcome(
             judgement=verdict.judgement,
-            wanted=tuple(wanted.values()),
-            surveys=surveys,
+            wanted=tuple(seen.wanted.values()),
+            surveys=seen.surveys,
             domains=self._domains(spec),
-            missing=tuple(lack.message for lack in plan.missing),
+            missing=(
+                *(lack.message for lack in plan.missing),
+                *(lack for pool in pools for lack in pool.missing),
+            ),
             suspended=spec.suspend,
             decision=_decision(plan, self.made) or lapsed,
             running_plan=changing.running.name if changing.running else "",
@@ -160,75 +183,111 @@ class Tending:
 
     def _survey(self, spec: TopologySpec, wanted: Wanted) -> Survey:
         surge = next(v.max_surge for v in spec.vertices if v.name == wanted.vertex)
-        patience = Patience(
+        patience = self._patience(surge)
+        return survey(wanted, self.facts.pods, self.world.nodes, patience, self.world.now_s)
+
+    def _patience(self, surge: int) -> Patience:
+        return Patience(
             not_ready_s=self.settings.replace_after_not_ready_s,
             unschedulable_s=self.settings.unschedulable_after_s,
             retire_s=self.settings.retire_grace_s,
             surge=surge,
         )
-        return survey(wanted, self.facts.pods, self.world.nodes, patience, self.world.now_s)
+
+    def _look(self, spec: TopologySpec, wanted: dict[str, Wanted], progress: Progress) -> "_Seen":
+        """Look at the pods: of each vertex for itself, or at all that tasks share."""
+        if spec.placement.processes is not Processes.SHARED:
+            surveys = {name: self._survey(spec, wish) for name, wish in wanted.items()}
+            return _Seen(wanted=wanted, surveys=surveys)
+        facts, world = self.facts, self.world
+        replicas = {name: wish.replicas for name, wish in wanted.items()}
+        status = facts.topology.get("status") or {}
+        membership = membership_of(status, facts.pods, spec, replicas)
+        wishes = wishes_of(spec, membership, progress.targets)
+        patience = self._patience(min(vertex.max_surge for vertex in spec.vertices))
+        found = survey_shared(wishes, facts.pods, world.nodes, patience, world.now_s)
+        hashes = {task: wish.template_hash for unit, wish in wishes.items() for task in unit.tasks}
+        return _Seen(
+            wanted={name: replace(wish, shared_hashes=hashes) for name, wish in wanted.items()},
+            surveys={name: found.part(name) for name in wanted},
+            shared=(found, membership),
+        )
+
+    def _pools(
+        self,
+        situation: Situation,
+        vertices: dict[str, Object],
+        plan: Plan,
+        seen: "_Seen",
+    ) -> tuple[Pool, ...]:
+        if seen.shared is None:
+            return separate_pools(situation, vertices, plan)
+        found, membership = seen.shared
+        return (shared_pool(situation, self.facts.topology, found, membership, plan),)
 
     def _situation(
         self,
         spec: TopologySpec,
-        wanted: dict[str, Wanted],
-        surveys: dict[str, Survey],
+        seen: "_Seen",
         weights: dict[EdgeName, dict[str, float]],
     ) -> Situation:
         return Situation(
             name=f"{self.facts.namespace}/{self.facts.name}",
             spec=spec,
-            replicas={name: wish.replicas for name, wish in wanted.items()},
-            surveys=surveys,
+            replicas={name: wish.replicas for name, wish in seen.wanted.items()},
+            surveys=seen.surveys,
             nodes=self.world.nodes,
             ledger=self.ledger,
             now_s=self.world.now_s,
             weights=weights,
         )
 
-    def _carry_out(self, situation: Situation, vertices: dict[str, Object], plan: Plan) -> None:
+    def _carry_out(self, situation: Situation, pools: Sequence[Pool]) -> None:
         spec = situation.spec
         default = Binding.DOMAIN if self.world.is_autoscaled else Binding.NODE
         binds_node = (spec.placement.binding or default) is Binding.NODE
-        batches = []
-        for vertex in spec.vertices:
-            found = situation.surveys[vertex.name]
-            posts = posts_for(
-                found.needs, plan.assignments, self.world.nodes, spec, binds_node=binds_node
-            )
+        batches, tasks = [], {}
+        for pool in pools:
+            found = pool.survey
+            posts = posts_for(pool.needs, pool.nodes, self.world.nodes, spec, binds_node=binds_node)
             crowded = without_room_for_two(
-                found.needs,
+                pool.needs,
                 posts,
                 disrupted=found.disrupted,
                 fits_instead=lambda need: fits_instead(situation, need),
             )
             self.happenings += end_pods(self.client, (*found.delete, *crowded))
             self.happenings += retire_pods(self.client, found.retire, self.world.now_s)
-            self._reserve(spec, posts, plan)
-            batches.append(
-                Batch(
-                    vertex=vertices[vertex.name],
-                    spec=vertex,
-                    posts=posts,
-                    sends=_sends(spec, vertex.name),
-                )
-            )
+            self._reserve(spec, posts, pool)
+            batches.append(pool.batch(posts))
+            tasks.update({post.need.task.name: post.need.task.tasks for post in posts})
         for made in make_pods(self.client, batches):
             self.happenings.append(made)
             if made.why is not Why.REFUSED:
-                self.made.add(made.task)
+                self.made.update(task.name for task in tasks[made.task])
 
-    def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], plan: Plan) -> None:
+    def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], pool: Pool) -> None:
         """Let the topologies that come after this one know what it takes."""
-        requests = {v.name: requests_of(v.template["spec"]) for v in spec.vertices}
         for post in posts:
-            node = plan.assignments.get(post.need.task.name)
+            unit = post.need.task
+            node = pool.nodes.get(unit.name)
             if node is not None:
-                self.ledger.reserve(node, requests[post.need.task.vertex])
+                requests = requests_for(vertex_of(spec, unit), len(unit.tasks))
+                self.ledger.reserve(node, requests)
 
     def _domains(self, spec: TopologySpec) -> dict[str, str]:
         label = spec.placement.domain_label
         return {name: domain_of(node, label) for name, node in self.world.nodes.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What there should be of each vertex, and what there is."""
+
+    wanted: dict[str, Wanted]
+    surveys: dict[str, Survey]
+    shared: tuple[Survey, Membership] | None = None
+    """The pods that tasks share as a whole, and which tasks those are."""
 
 
 def failed(facts: TopologyFacts, error: OperatorError) -> Outcome:

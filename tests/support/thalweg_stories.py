@@ -102,6 +102,13 @@ def task_name(pod: Mapping[str, Any]) -> str:
     return task.name if task else "?"
 
 
+def task_names(pod: Mapping[str, Any]) -> list[str]:
+    """The tasks that a pod runs; more than one where they share it."""
+    metadata = pod["metadata"]
+    tasks = naming.tasks_of(metadata["labels"], metadata.get("annotations") or {})
+    return [task.name for task in tasks] or ["?"]
+
+
 def is_ready(pod: Mapping[str, Any]) -> bool:
     """Whether a pod lives and its Ready condition holds."""
     conditions = pod["status"].get("conditions") or ()
@@ -124,7 +131,8 @@ def by_task(pods: Iterable[Object]) -> dict[str, list[Object]]:
     """Pods by the name of their task."""
     found: dict[str, list[Object]] = {}
     for pod in pods:
-        found.setdefault(task_name(pod), []).append(pod)
+        for task in task_names(pod):
+            found.setdefault(task, []).append(pod)
     return found
 
 
@@ -361,7 +369,12 @@ class Story:
 
     def nodes_of(self, name: str) -> dict[str, str]:
         """Where each task's active pod is bound."""
-        return {task_name(pod): node_name(pod) for pod in self.pods(name) if is_active(pod)}
+        return {
+            task: node_name(pod)
+            for pod in self.pods(name)
+            if is_active(pod)
+            for task in task_names(pod)
+        }
 
     def picture(self) -> str:
         """All that a reader needs to see why something did not come."""

@@ -10,7 +10,6 @@ from thalweg_operator import naming
 from thalweg_operator.act.carry_out import Post, posts_for, without_room_for_two
 from thalweg_operator.api.topology import TopologySpec
 from thalweg_operator.deciding import Situation, fits_instead, place_tasks
-from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import NodeFact, PodFact
 from thalweg_operator.observe.ledger import Ledger
 from thalweg_operator.observe.survey import Patience, Survey, Wanted, survey
@@ -167,7 +166,7 @@ class TinyCluster:
         )
 
     def _make(self, post: Post) -> None:
-        task: TaskKey = post.need.task
+        task = post.need.task
         made = pod(
             task.index,
             self.next_incarnation,

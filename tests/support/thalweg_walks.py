@@ -38,7 +38,7 @@ from thalweg_stories import (
     is_ready,
     node_name,
     standing,
-    task_name,
+    task_names,
 )
 from thalweg_testbed import OPERATOR_USER, Cluster, eventually
 
@@ -157,14 +157,16 @@ class Walker:
 
     def assert_one_pod_each(self) -> None:
         """Every task has one pod that counts; every pod has its task and a living owner."""
-        owners = {one["metadata"]["uid"] for one in self._all(STREAM_VERTICES)}
+        kinds = (STREAM_VERTICES, STREAM_TOPOLOGIES)
+        owners = {one["metadata"]["uid"] for kind in kinds for one in self._all(kind)}
         pods = self._all(PODS)
         for pod in pods:
             assert pod["metadata"]["ownerReferences"][0]["uid"] in owners
         active = by_task(pod for pod in pods if is_active(pod))
         assert {task: len(of_task) for task, of_task in active.items()} == dict.fromkeys(active, 1)
         left = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-        assert sorted(map(task_name, left)) == sorted(active), "a pod is left over"
+        tasks = [task for pod in left for task in task_names(pod)]
+        assert sorted(tasks) == sorted(active), "a pod is left over"
 
     def _all(self, resource: Resource) -> list[Object]:
         return self._user.list(resource, namespace=self.namespace)
@@ -281,8 +283,9 @@ def _routes(config_map: Mapping[str, Any], pods: Iterable[Object]) -> Any:
         return sorted(config_map["data"])
     routes = json.loads(document)
     present = {
-        (task_name(pod), pod["status"].get("podIP"), node_name(pod), _incarnation(pod))
+        (task, pod["status"].get("podIP"), node_name(pod), _incarnation(pod))
         for pod in pods
+        for task in task_names(pod)
     }
     return [
         (

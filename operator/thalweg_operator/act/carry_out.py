@@ -140,10 +140,9 @@ def _has_come_back(client: Client, node: str) -> bool:
 
 def _ended(ending: Ending, verb: str) -> Happening:
     pod = ending.pod
-    task = naming.task_of(pod.labels)
     failure = f" ({pod.failure})" if pod.failure else ""
     return Happening(
-        task=task.name if task else pod.name,
+        task=naming.unit_name_of(pod.labels) or pod.name,
         why=ending.why,
         message=f"{pod.name} {verb}: {ending.why}{failure}",
     )

@@ -1,22 +1,35 @@
-"""Making pods: incarnations are reserved in the StreamVertex's status before any pod carries them.
+"""Making pods: incarnations are reserved in their owner's status before any pod carries them.
 
-A crash between the two skips numbers and makes no pod twice.
+The owner is the StreamVertex, or the StreamTopology of pods that tasks share. A crash between the
+two skips numbers and makes no pod twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from thalweg_operator import naming
 from thalweg_operator.act.at_once import at_once
 from thalweg_operator.act.carry_out import Happening, Post
-from thalweg_operator.act.manifests import PodOrder, pod_manifest
+from thalweg_operator.act.manifests import PodOrder, pod_manifest, template_hash
 from thalweg_operator.act.structure import owner_of
 from thalweg_operator.api.topology import VertexSpec
 from thalweg_operator.cluster.client import Client
-from thalweg_operator.cluster.resources import PODS, STREAM_VERTICES, Object
+from thalweg_operator.cluster.resources import (
+    PODS,
+    STREAM_TOPOLOGIES,
+    STREAM_VERTICES,
+    Object,
+    Resource,
+)
 from thalweg_operator.errors import AlreadyExists, Conflict, NotFound, Refused
+from thalweg_operator.naming import Process, Unit
 from thalweg_operator.observe.survey import Why
+
+Order = tuple[PodOrder, Post]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +41,104 @@ class Batch:
     posts: Sequence[Post]
     sends: bool
 
+    @property
+    def owner(self) -> Object:
+        """Whose status counts the incarnations."""
+        return self.vertex
 
-Order = tuple[PodOrder, Post]
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.posts)
+
+    def orders(self, client: Client) -> list[list[Order]]:
+        """The pods to make: of one vertex, so all alike."""
+        first = reserve(client, STREAM_VERTICES, self.vertex, self.posts)
+        owner = owner_of(self.vertex)
+        alike = [
+            (
+                PodOrder(
+                    namespace=self.vertex["metadata"]["namespace"],
+                    topology=self.vertex["spec"]["topology"],
+                    task=post.need.task,
+                    incarnation=first + number,
+                    template=self.spec.template,
+                    sends=self.sends,
+                    berth=post.berth,
+                    planned_node=post.planned_node,
+                    owner=owner,
+                ),
+                post,
+            )
+            for number, post in enumerate(self.posts)
+        ]
+        return [alike]
 
 
-def make_pods(client: Client, batches: Sequence[Batch]) -> Iterator[Happening]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedBatch:
+    """The shared pods that one topology needs now, and the processes to put on record."""
+
+    topology: Object
+    templates: Mapping[str, Mapping[str, Any]]
+    """By vertex."""
+    senders: tuple[str, ...]
+    posts: Sequence[Post]
+    record: Sequence[Mapping[str, Any]]
+    """The processes as the status should have them."""
+
+    @property
+    def owner(self) -> Object:
+        """Whose status counts the incarnations."""
+        return self.topology
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything to write: a process is on record before it has a pod."""
+        recorded = (self.topology.get("status") or {}).get("processes") or []
+        return bool(self.posts) or recorded != self.record
+
+    def orders(self, client: Client) -> list[list[Order]]:
+        """The pods to make; those with one template and as many tasks are alike."""
+        record = {"processes": list(self.record)}
+        first = reserve(client, STREAM_TOPOLOGIES, self.topology, self.posts, record)
+        alike: dict[object, list[Order]] = {}
+        for number, post in enumerate(self.posts):
+            order = self._order(post, first + number)
+            kind = template_hash(order.template, sends=False), len(order.task.tasks)
+            alike.setdefault(kind, []).append((order, post))
+        return list(alike.values())
+
+    def _order(self, post: Post, incarnation: int) -> PodOrder:
+        tasks = post.need.task.tasks
+        return PodOrder(
+            namespace=self.topology["metadata"]["namespace"],
+            topology=self.topology["metadata"]["name"],
+            task=post.need.task,
+            incarnation=incarnation,
+            template=self.templates[tasks[0].vertex],
+            sends=any(task.vertex in self.senders for task in tasks),
+            senders=self.senders,
+            berth=post.berth,
+            planned_node=post.planned_node,
+            owner=owner_of(self.topology),
+        )
+
+
+def make_pods(client: Client, batches: Sequence[Batch | SharedBatch]) -> Iterator[Happening]:
     """Reserve incarnations, then make the pods; yields what was done as it is done.
 
     What the API server refuses is told, not raised: the rest of the topology has to be kept alive
-    all the same. The pods of a vertex differ in nothing that a quota or a policy looks at, so one
-    is tried first, and its refusal is the answer for all of them.
+    all the same. Pods that are alike differ in nothing that a quota or a policy looks at, so one is
+    tried first, and its refusal is the answer for all of them.
     """
     most = client.writes_at_once
     # A vertex that is being deleted could never go if it always had new pods.
     wanted = [
-        one for one in batches if one.posts and not one.vertex["metadata"].get("deletionTimestamp")
+        one for one in batches if one.is_due and not one.owner["metadata"].get("deletionTimestamp")
     ]
-    orders = [
-        one for one in at_once([partial(_orders, client, one) for one in wanted], most) if one
-    ]
+    ordered = at_once([partial(_orders, client, one) for one in wanted], most)
+    orders = [alike for of_batch in ordered for alike in of_batch if alike]
     rest: list[Order] = []
     tried = at_once([partial(_make, client, *one[0]) for one in orders], most)
     for one, done in zip(orders, tried, strict=True):
@@ -58,30 +150,12 @@ def make_pods(client: Client, batches: Sequence[Batch]) -> Iterator[Happening]:
     yield from (done for done in made if done is not None)
 
 
-def _orders(client: Client, batch: Batch) -> list[Order]:
-    """The pods to make, each with a number of its own; none if the vertex has changed."""
+def _orders(client: Client, batch: Batch | SharedBatch) -> list[list[Order]]:
+    """The pods to make, each with a number of its own; none if the owner has changed."""
     try:
-        first = _reserve_incarnations(client, batch.vertex, batch.posts)
+        return batch.orders(client)
     except (Conflict, NotFound):
-        return []  # Scaled or deleted since it was read: the next turn sees that.
-    owner = owner_of(batch.vertex)
-    return [
-        (
-            PodOrder(
-                namespace=batch.vertex["metadata"]["namespace"],
-                topology=batch.vertex["spec"]["topology"],
-                task=post.need.task,
-                incarnation=first + number,
-                template=batch.spec.template,
-                sends=batch.sends,
-                berth=post.berth,
-                planned_node=post.planned_node,
-                owner=owner,
-            ),
-            post,
-        )
-        for number, post in enumerate(batch.posts)
-    ]
+        return []  # Scaled, edited or deleted since it was read: the next turn sees that.
 
 
 def _make(client: Client, order: PodOrder, post: Post) -> Happening | None:
@@ -94,21 +168,27 @@ def _make(client: Client, order: PodOrder, post: Post) -> Happening | None:
     return _made(post)
 
 
-def _reserve_incarnations(client: Client, vertex: Object, posts: Sequence[Post]) -> int:
-    """Count up in the StreamVertex's status before any pod carries the numbers."""
-    metadata = vertex["metadata"]
-    counted = int((vertex.get("status") or {}).get("nextIncarnation") or 1)
+def reserve(
+    client: Client,
+    resource: Resource,
+    owner: Object,
+    posts: Sequence[Post],
+    more: Mapping[str, Any] = _NOTHING,
+) -> int:
+    """Count up in the owner's status before any pod carries the numbers; gives the first one."""
+    metadata = owner["metadata"]
+    counted = int((owner.get("status") or {}).get("nextIncarnation") or 1)
     first = max(1, counted, *(post.need.after + 1 for post in posts))
     written = client.merge(
-        STREAM_VERTICES,
+        resource,
         metadata["namespace"],
         metadata["name"],
-        {"status": {"nextIncarnation": first + len(posts)}},
+        {"status": {"nextIncarnation": first + len(posts), **more}},
         subresource="status",
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
     )
-    vertex["status"] = written.get("status") or {}
+    owner["status"] = written.get("status") or {}
     metadata["resourceVersion"] = written["metadata"]["resourceVersion"]
     return first
 
@@ -136,5 +216,9 @@ def _refused(order: PodOrder, error: Refused) -> Happening:
     return Happening(
         task=order.task.name,
         why=Why.REFUSED,
-        message=f"no pod can be made for vertex {order.task.vertex}: {words}",
+        message=f"no pod can be made for {_whose(order.task)}: {words}",
     )
+
+
+def _whose(unit: Unit) -> str:
+    return f"process {unit.name}" if isinstance(unit, Process) else f"vertex {unit.vertex}"

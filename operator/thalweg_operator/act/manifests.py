@@ -1,14 +1,16 @@
-"""The pod of a task, as a pure function of the user's template and the plan."""
+"""The pod of a task or of a process, as a pure function of the user's template and the plan."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from thalweg_operator import naming
-from thalweg_operator.naming import TaskKey
+from thalweg_operator.naming import Process, TaskKey, Unit
+from thalweg_operator.observe.requests import enlarged
 
 ROUTES_DIRECTORY = "/etc/thalweg/routes"
 ROUTES_KEY = "routes.json"
@@ -49,18 +51,20 @@ class Berth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodOrder:
-    """All that a task's pod is made from."""
+    """All that the pod of a task, or of a process that several share, is made from."""
 
     namespace: str
     topology: str
-    task: TaskKey
+    task: Unit
     incarnation: int
     template: Mapping[str, Any]
     sends: bool
-    """Whether the vertex has out-edges, and so needs routes."""
+    """Whether the vertex has out-edges, and so needs routes; of a shared pod, whether any has."""
     berth: Berth
     planned_node: str | None
     owner: Owner
+    senders: tuple[str, ...] = ()
+    """Of a shared pod, the vertices that have out-edges."""
 
 
 def template_hash(template: Mapping[str, Any], *, sends: bool) -> str:
@@ -69,9 +73,16 @@ def template_hash(template: Mapping[str, Any], *, sends: bool) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
+def process_hash(template: Mapping[str, Any], process: Process, senders: Collection[str]) -> str:
+    """The same for a shared pod: it also changes with the tasks that it runs, and who sends."""
+    tasks = [[task.name, task.vertex in senders] for task in process.tasks]
+    text = json.dumps([_SHAPE, tasks, dict(template)], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
 def pod_manifest(order: PodOrder) -> dict[str, Any]:
     """The pod that the API server is asked for."""
-    template = deepcopy(dict(order.template))
+    template = deepcopy(enlarged(order.template, len(order.task.tasks)))
     metadata = template.get("metadata") or {}
     spec = template.get("spec") or {}
     spec["affinity"] = {**(spec.get("affinity") or {}), "nodeAffinity": _node_affinity(spec, order)}
@@ -80,6 +91,8 @@ def pod_manifest(order: PodOrder) -> dict[str, Any]:
     annotations = dict(metadata.get("annotations") or {})
     if order.planned_node is not None:
         annotations[naming.PLANNED_NODE] = order.planned_node
+    if isinstance(order.task, Process):
+        annotations[naming.TASKS] = ",".join(task.name for task in order.task.tasks)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -95,13 +108,21 @@ def pod_manifest(order: PodOrder) -> dict[str, Any]:
 
 
 def _labels(order: PodOrder) -> dict[str, str]:
+    unit = order.task
+    if isinstance(unit, Process):
+        counts = Counter(task.vertex for task in unit.tasks)
+        who = {f"{naming.HOSTS}{vertex}": str(count) for vertex, count in counts.items()}
+        who[naming.PROCESS] = str(unit.index)
+        made_of = process_hash(order.template, unit, order.senders)
+    else:
+        who = {naming.VERTEX: unit.vertex, naming.TASK: str(unit.index)}
+        made_of = template_hash(order.template, sends=order.sends)
     return {
         **naming.common_labels(order.topology),
-        naming.VERTEX: order.task.vertex,
-        naming.TASK: str(order.task.index),
+        **who,
         naming.INCARNATION: str(order.incarnation),
         naming.STATE: naming.ACTIVE,
-        naming.TEMPLATE_HASH: template_hash(order.template, sends=order.sends),
+        naming.TEMPLATE_HASH: made_of,
     }
 
 
@@ -150,11 +171,31 @@ def _equip(spec: dict[str, Any], order: PodOrder) -> None:
     worker["env"] = _joined(_environment(order), worker.get("env"), key="name")
     if not order.sends:
         return
-    routes = {"name": naming.routes_object(order.topology, order.task.vertex), "optional": True}
-    volume = {"name": _ROUTES_VOLUME, "configMap": routes}
+    volume = {"name": _ROUTES_VOLUME, **_routes(order)}
     mount = {"name": _ROUTES_VOLUME, "mountPath": ROUTES_DIRECTORY, "readOnly": True}
     spec["volumes"] = _joined([volume], spec.get("volumes"), key="name")
     worker["volumeMounts"] = _joined([mount], worker.get("volumeMounts"), key="mountPath")
+
+
+def _routes(order: PodOrder) -> dict[str, Any]:
+    """The routes of the vertex; in a shared pod one file for each vertex that sends."""
+    unit = order.task
+    if isinstance(unit, TaskKey):
+        name = naming.routes_object(order.topology, unit.vertex)
+        return {"configMap": {"name": name, "optional": True}}
+    vertices = dict.fromkeys(task.vertex for task in unit.tasks)
+    sources = [
+        {
+            "configMap": {
+                "name": naming.routes_object(order.topology, vertex),
+                "optional": True,
+                "items": [{"key": ROUTES_KEY, "path": f"{vertex}.json"}],
+            }
+        }
+        for vertex in vertices
+        if vertex in order.senders
+    ]
+    return {"projected": {"sources": sources}}
 
 
 def _joined(
@@ -165,15 +206,16 @@ def _joined(
 
 
 def _environment(order: PodOrder) -> list[dict[str, Any]]:
-    words = {
-        "THALWEG_TOPOLOGY": order.topology,
-        "THALWEG_VERTEX": order.task.vertex,
-        "THALWEG_TASK": order.task.name,
-        "THALWEG_INCARNATION": str(order.incarnation),
-        "THALWEG_DOMAIN": order.berth.domain or "",
-    }
-    if order.sends:
-        words["THALWEG_ROUTES"] = f"{ROUTES_DIRECTORY}/{ROUTES_KEY}"
+    words = {"THALWEG_TOPOLOGY": order.topology, "THALWEG_DOMAIN": order.berth.domain or ""}
+    unit = order.task
+    if isinstance(unit, Process):
+        words["THALWEG_TASKS"] = _told_tasks(order, unit)
+    else:
+        words["THALWEG_VERTEX"] = unit.vertex
+        words["THALWEG_TASK"] = unit.name
+        words["THALWEG_INCARNATION"] = str(order.incarnation)
+        if order.sends:
+            words["THALWEG_ROUTES"] = f"{ROUTES_DIRECTORY}/{ROUTES_KEY}"
     fields = {
         "THALWEG_NODE": "spec.nodeName",
         "THALWEG_POD": "metadata.name",
@@ -183,3 +225,19 @@ def _environment(order: PodOrder) -> list[dict[str, Any]]:
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
         for name, path in fields.items()
     ]
+
+
+def _told_tasks(order: PodOrder, process: Process) -> str:
+    """Every task has the pod's incarnation: so routes tell who is in the same process."""
+    told = [
+        {
+            "vertex": task.vertex,
+            "task": task.name,
+            "incarnation": order.incarnation,
+            "routes": f"{ROUTES_DIRECTORY}/{task.vertex}.json"
+            if task.vertex in order.senders
+            else None,
+        }
+        for task in process.tasks
+    ]
+    return json.dumps(told, separators=(",", ":"))

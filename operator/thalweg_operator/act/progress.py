@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from thalweg_operator import naming
 from thalweg_operator.act.plans import EdgeName, PlanState, Step
 from thalweg_operator.naming import TaskKey
-from thalweg_operator.observe.facts import PodFact
+from thalweg_operator.observe.facts import PodFact, tasks_in
 from thalweg_operator.observe.ledger import node_of
 
 
@@ -99,11 +99,12 @@ def _scaled_by_others(scales: Sequence[Step], replicas: Mapping[str, int]) -> st
 def _refused(moves: Sequence[Step], pods: Iterable[PodFact], before_s: float) -> str:
     targets = {(step.task, step.target) for step in moves}
     for pod in pods:
-        task, since_s = naming.task_of(pod.labels), pod.unschedulable_since_s
-        if task is None or since_s is None or since_s > before_s:
+        since_s = pod.unschedulable_since_s
+        if since_s is None or since_s > before_s:
             continue
-        if (task.name, node_of(pod)) in targets:
-            return f"kube-scheduler refuses {task.name} on {node_of(pod)}"
+        for task in tasks_in(pod):
+            if (task.name, node_of(pod)) in targets:
+                return f"kube-scheduler refuses {task.name} on {node_of(pod)}"
     return ""
 
 
@@ -118,10 +119,8 @@ def _newest(pods: Iterable[PodFact]) -> dict[TaskKey, PodFact]:
     """The newest active pod of each task."""
     newest: dict[TaskKey, PodFact] = {}
     for pod in sorted(pods, key=lambda pod: naming.incarnation_of(pod.labels)):
-        task = naming.task_of(pod.labels)
-        is_active = pod.labels.get(naming.STATE) == naming.ACTIVE and not pod.is_deleting
-        if task is not None and is_active:
-            newest[task] = pod
+        if pod.labels.get(naming.STATE) == naming.ACTIVE and not pod.is_deleting:
+            newest |= dict.fromkeys(tasks_in(pod), pod)
     return newest
 
 

@@ -60,6 +60,25 @@ def budget_manifest(namespace: str, owner: Owner, topology: str, vertex: str) ->
     }
 
 
+def shared_budget_manifest(namespace: str, owner: Owner, processes: int) -> dict[str, Any]:
+    """One pod of a topology at a time, of those that tasks share.
+
+    A StreamTopology has no scale to take a share of, so the budget names the number itself.
+    """
+    shared = {"key": naming.PROCESS, "operator": "Exists"}
+    return {
+        "metadata": _metadata(namespace, naming.processes_object(owner.name), owner, None),
+        "spec": {
+            "minAvailable": max(0, processes - 1),
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {
+                "matchLabels": {naming.TOPOLOGY: owner.name, naming.STATE: naming.ACTIVE},
+                "matchExpressions": [shared],
+            },
+        },
+    }
+
+
 def routes_manifest(
     namespace: str, owner: Owner, topology: str, vertex: str, text: str
 ) -> dict[str, Any]:

@@ -6,6 +6,7 @@ And the last valid spec itself, for the day on which the next one is wrong.
 from dataclasses import dataclass
 from functools import partial
 
+from thalweg_operator import naming
 from thalweg_operator.act.at_once import at_once
 from thalweg_operator.act.keeping import create_owned, keep
 from thalweg_operator.act.structure import (
@@ -13,9 +14,10 @@ from thalweg_operator.act.structure import (
     clamped,
     last_valid_manifest,
     owner_of,
+    shared_budget_manifest,
     vertex_manifest,
 )
-from thalweg_operator.api.topology import TopologySpec, VertexSpec
+from thalweg_operator.api.topology import Processes, TopologySpec, VertexSpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import (
     CONFIG_MAPS,
@@ -50,14 +52,27 @@ class Upkeep:
         for name in sorted(set(self.facts.vertices) - {vertex.name for vertex in spec.vertices}):
             self.end(STREAM_VERTICES, self.facts.vertices[name])
         new = [vertex for vertex in spec.vertices if vertex.name not in self.facts.vertices]
-        calls = [partial(self._keep_vertex_and_budget, vertex) for vertex in new]
+        is_shared = spec.placement.processes is Processes.SHARED
+        if not is_shared:
+            self._end_budget(naming.processes_object(self.facts.name))
+        keep_one = self._keep_vertex_alone if is_shared else self._keep_vertex_and_budget
+        calls = [partial(keep_one, vertex) for vertex in new]
         made = at_once(calls, self.client.writes_at_once)
         kept = dict(zip((vertex.name for vertex in new), made, strict=True))
         for vertex in spec.vertices:
             # Those that are there seldom need anything: not worth a thread at every turn.
             if vertex.name not in kept:
-                kept[vertex.name] = self._keep_vertex_and_budget(vertex)
+                kept[vertex.name] = keep_one(vertex)
         return kept
+
+    def keep_shared_budget(self, processes: int) -> None:
+        """Have the one budget of pods that tasks share."""
+        facts = self.facts
+        owner = owner_of(facts.topology)
+        budget = shared_budget_manifest(facts.namespace, owner, processes)
+        found = facts.budgets.get(budget["metadata"]["name"])
+        look_first = facts.is_in_trouble
+        keep(self.client, POD_DISRUPTION_BUDGETS, budget, found, look_first=look_first)
 
     def end(self, resource: Resource, found: Object) -> None:
         """Delete what the spec has no place for any more, and what it owns."""
@@ -79,6 +94,16 @@ class Upkeep:
         look_first = self.facts.is_in_trouble
         keep(self.client, POD_DISRUPTION_BUDGETS, budget, found, look_first=look_first)
         return kept
+
+    def _keep_vertex_alone(self, vertex: VertexSpec) -> Object:
+        self._end_budget(naming.vertex_object(self.facts.name, vertex.name))
+        return self._keep_vertex(vertex)
+
+    def _end_budget(self, name: str) -> None:
+        """A budget of the other kind, from before `placement.processes` was changed."""
+        found = self.facts.budgets.get(name)
+        if found is not None:
+            self.end(POD_DISRUPTION_BUDGETS, found)
 
     def _keep_vertex(self, vertex: VertexSpec) -> Object:
         """Have the StreamVertex. Its replicas are others' to set; only bounds clamp them."""

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from thalweg_operator import naming
 from thalweg_operator.api.topology import TopologySpec
-from thalweg_operator.observe.facts import NodeFact, PodFact
+from thalweg_operator.observe.facts import NodeFact, PodFact, tasks_in
 
 
 def expected_topology(
@@ -14,17 +13,16 @@ def expected_topology(
     """The tasks of a topology that run, with the pods they run in, and the edges between them."""
     by_vertex: dict[str, list[dict[str, Any]]] = {vertex.name: [] for vertex in spec.vertices}
     for pod in sorted(pods, key=lambda pod: pod.name):
-        task = naming.task_of(pod.labels)
-        if task is None or task.vertex not in by_vertex or not pod.is_ready:
-            continue
-        by_vertex[task.vertex].append(
-            {
-                "name": task.name,
-                "pod": pod.name,
-                "node": pod.node or "",
-                "since_s": pod.created_at_s,
-            }
-        )
+        for task in tasks_in(pod) if pod.is_ready else ():
+            if task.vertex in by_vertex:
+                by_vertex[task.vertex].append(
+                    {
+                        "name": task.name,
+                        "pod": pod.name,
+                        "node": pod.node or "",
+                        "since_s": pod.created_at_s,
+                    }
+                )
     return {
         "namespace": namespace,
         "name": name,

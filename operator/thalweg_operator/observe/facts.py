@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
+from thalweg_operator import naming
+from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.reading import (
     labels_at,
     mapping_at,
@@ -109,6 +111,11 @@ def pod_fact(obj: Mapping[str, object]) -> PodFact:
         pod_ip=word_at(obj, "status", "podIP") or None,
         failure=_failure(obj),
     )
+
+
+def tasks_in(pod: PodFact) -> tuple[TaskKey, ...]:
+    """The tasks that a pod of ours runs; none for one whose labels somebody has spoilt."""
+    return naming.tasks_of(pod.labels, pod.annotations)
 
 
 def epoch_s(text: str) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from thalweg_operator.observe.reading import mapping_at, mappings_at, word_at
 
@@ -74,6 +75,41 @@ def requests_of(pod_spec: Mapping[str, object]) -> Mapping[str, float]:
     running = _with_pod_level(_largest(total, peak), pod_spec)
     overhead = quantities(mapping_at(pod_spec, "overhead"))
     return MappingProxyType(_sum((running, overhead)) | {"pods": 1.0})
+
+
+def enlarged(template: Mapping[str, Any], tasks: int) -> dict[str, Any]:
+    """A pod template for several tasks: its first container runs them all, and gets as much more.
+
+    Requests and limits alike, so that a task has what it would have had alone. Other containers
+    are there once, however many tasks there are.
+    """
+    made = dict(template)
+    if tasks <= 1:
+        return made
+    spec = dict(template.get("spec") or {})
+    worker, *others = spec["containers"]
+    spec["containers"] = [_with_more(worker, tasks), *others]
+    made["spec"] = _with_more(spec, tasks)
+    return made
+
+
+def _with_more(holder: Mapping[str, Any], times: int) -> dict[str, Any]:
+    resources = dict(holder.get("resources") or {})
+    for kind in ("requests", "limits"):
+        if resources.get(kind):
+            resources[kind] = {
+                name: _times(amount, times) for name, amount in resources[kind].items()
+            }
+    return {**holder, "resources": resources} if resources else dict(holder)
+
+
+def _times(amount: str | int | float, times: int) -> str:
+    """A quantity multiplied as it is written; one that nobody can read is the API server's."""
+    match = _QUANTITY.fullmatch(str(amount))
+    if match is None:
+        return str(amount)
+    number = match.group(1)
+    return f"{Decimal(number) * times:f}{str(amount)[len(number) :]}"
 
 
 def _asked(container: Mapping[str, object]) -> dict[str, float]:

@@ -168,7 +168,6 @@ class VertexView:
 
 def vertex_status(wanted: Wanted, survey: Survey, view: VertexView) -> dict[str, Any]:
     """The status of a StreamVertex, its incarnation counter apart."""
-    selector = naming.active_selector(view.topology, wanted.vertex)
     holders = sorted(survey.holders.items())
     # No vertex has fewer than one task, unless its topology is suspended.
     ready = _suspended([survey]) if wanted.replicas == 0 else _served([survey], wanted.replicas)
@@ -182,13 +181,20 @@ def vertex_status(wanted: Wanted, survey: Survey, view: VertexView) -> dict[str,
         ),
         "replicas": len(holders),
         "readyReplicas": len(survey.serving),
-        "updatedReplicas": sum(_hash(pod) == wanted.template_hash for _, pod in holders),
-        "selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items())),
+        "updatedReplicas": sum(_hash(pod) == wanted.hash_of(task) for task, pod in holders),
+        "selector": _selector(wanted, view.topology),
         "templateHash": wanted.template_hash,
         "tasks": [
             _task_line(task, survey.serving.get(task, pod), view.domains) for task, pod in holders
         ],
     }
+
+
+def _selector(wanted: Wanted, topology: str) -> str:
+    if wanted.shared_hashes is not None:
+        return naming.hosting_selector(topology, wanted.vertex)
+    labels = naming.active_selector(topology, wanted.vertex)
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
 def _ready(outcome: Outcome, desired: int) -> Condition:
