@@ -107,6 +107,60 @@ def test_start(ground: Ground) -> None:
     assert ended >= first.writes - 2
 
 
+def _shared(**of_vertex: Any) -> dict[str, Any]:
+    """The same five tasks, which share pods."""
+    written = word_count(**of_vertex)
+    written["spec"]["placement"] = {"processes": "Shared"}
+    return written
+
+
+def test_start_of_shared_pods(ground: Ground) -> None:
+    (first,) = ground.walkers(1)
+    first.apply(_shared())
+    ground.go([first])
+    first.assert_one_pod_each()
+    ended = 0
+    for _, points in _batches(range(first.writes)):
+        walkers = ground.walkers(len(points))
+        for walker, point in zip(walkers, points, strict=True):
+            walker.arm(point)
+            walker.apply(_shared())
+        ended += _lap(ground, walkers, points, first.state(), _without_hashes)
+        ground.dismiss(walkers)
+    assert ended >= first.writes - 2
+
+
+def test_a_task_less_in_a_shared_pod(ground: Ground, control_plane: Cluster) -> None:
+    """On one node all tasks are in one pod, which is made anew without the task."""
+    names = control_plane.add_nodes(domains=["alone"], per_domain=1, labels={"fleet": "alone"})
+    small = {"cpu": "10m", "memory": "16Mi"}
+
+    def settled(count: int) -> list[Walker]:
+        walkers = ground.walkers(count)
+        for walker in walkers:
+            walker.apply(_shared(nodeSelector={"fleet": "alone"}, requests=small))
+        ground.go(walkers)
+        return walkers
+
+    try:
+        (first,) = settled(1)
+        first.arm(None)
+        first.scale("count", 1)
+        ground.go([first])
+        assert first.writes > 5
+        ended = 0
+        for _, points in _batches(range(first.writes)):
+            walkers = settled(len(points))
+            for walker, point in zip(walkers, points, strict=True):
+                walker.arm(point)
+                walker.scale("count", 1)
+            ended += _lap(ground, walkers, points, first.state())
+            ground.dismiss(walkers)
+        assert ended >= first.writes - 2
+    finally:
+        control_plane.remove_nodes(*names)
+
+
 def _settled(ground: Ground, count: int, **of_vertex: Any) -> list[Walker]:
     walkers = ground.walkers(count)
     for walker in walkers:

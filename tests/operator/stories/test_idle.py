@@ -64,6 +64,16 @@ def test_a_suspended_topology(story: Story) -> None:
     assert _idle_writes(story) == []
 
 
+def test_a_topology_whose_tasks_share_pods(story: Story) -> None:
+    shared = word_count()
+    shared["spec"]["placement"] = {"processes": "Shared"}
+    story.apply(shared)
+    story.until_ready("word-count")
+    story.until_still()
+    story.loop = story.operator()
+    assert _idle_writes(story) == []
+
+
 def test_a_restarted_operator(story: Story) -> None:
     story.apply(word_count())
     story.until_ready("word-count")
