@@ -13,16 +13,19 @@ from thalweg_operator.deciding import (
     fits_instead,
     place_tasks,
 )
-from thalweg_operator.naming import TaskKey
+from thalweg_operator.naming import Process, TaskKey, Unit, tasks_named
 from thalweg_operator.observe.facts import NodeFact, PodFact, Taint
 from thalweg_operator.observe.ledger import Ledger
-from thalweg_operator.observe.survey import Need, Survey, Why
+from thalweg_operator.observe.survey import Need, Survey, Why, Wish, survey_shared
 from thalweg_operator_worlds import (
+    HASH,
     NOW_S,
+    PATIENCE,
     by_name,
     look,
     node,
     pod,
+    shared_pod,
     template,
     topology_spec,
     vertex_body,
@@ -242,3 +245,36 @@ def test_whether_a_successor_fits_where_its_predecessor_is(
 def test_no_successor_fits_where_nobody_may_be(one: PodFact | None) -> None:
     nodes = (*NODES, node("n3", cordoned=True))
     assert not fits_instead(situation(nodes=nodes, replicas=1), replacing(one))
+
+
+def sharing(*pods: PodFact, units: tuple[Process, ...]) -> Situation:
+    """A topology of which these processes run, or should."""
+    wishes: dict[Unit, Wish] = {unit: Wish(template_hash=HASH) for unit in units}
+    found = survey_shared(wishes, pods, by_name(*NODES), PATIENCE, NOW_S)
+    tasks = [task for unit in units for task in unit.tasks]
+    return situation(*pods, replicas=len(tasks), survey=found, placement={"processes": "Shared"})
+
+
+BOTH = Process(index=0, tasks=tasks_named(["split-0", "split-1"]))
+LAST = Process(index=1, tasks=tasks_named(["split-2"]))
+
+
+def test_tasks_that_share_a_pod_share_what_it_asked_for() -> None:
+    there = shared_pod(0, 1, "split-0", "split-1", requests={"cpu": 3.0, "pods": 1.0})
+    snapshot = build_snapshot(sharing(there, units=(BOTH, LAST)))
+    assert column(snapshot.demand, snapshot.resources, "cpu") == [1.5, 1.5, 1.0]
+    # The pod is counted once, and what it takes is the topology's own to use.
+    assert column(snapshot.capacity, snapshot.resources, "cpu") == [4.0, 4.0]
+    assert snapshot.placement.tolist() == [0, 0, UNPLACED]
+    assert snapshot.process is not None
+    assert snapshot.process.tolist() == [0, 0, 2]
+    assert snapshot.limits.placement.shared_processes
+
+
+def test_a_process_fits_instead_of_its_old_pod_only_as_a_whole() -> None:
+    there = shared_pod(0, 1, "split-0", "split-1", requests={"cpu": 2.0})
+    now = sharing(there, units=(BOTH,))
+    need = Need(task=BOTH, why=Why.CHANGED, replaces=there)
+    assert fits_instead(now, need)
+    now.ledger.reserve("n1", {"cpu": 2.5})
+    assert not fits_instead(now, need)

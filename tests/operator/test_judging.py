@@ -8,10 +8,13 @@ import pytest
 from thalweg_operator.act.structure import last_valid_manifest
 from thalweg_operator.api.validation import Offer
 from thalweg_operator.judging import Verdict, judge
+from thalweg_operator.observe.facts import PodFact
 from thalweg_operator_worlds import (
     NAMESPACE,
     facts,
     owner,
+    pod,
+    shared_pod,
     topology,
     topology_body,
     vertex_body,
@@ -116,3 +119,31 @@ def test_a_memory_that_this_installation_cannot_carry_out_either() -> None:
 def test_by_default_the_planners_own_strategies_are_offered() -> None:
     found = judge(facts(topology(GOOD)))
     assert found.judgement.is_valid
+
+
+SHARED = {**GOOD, "placement": {"processes": "Shared"}}
+EVERYTHING = Offer(strategies=("Even",), shared_processes=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "is_valid"),
+    [
+        pytest.param(SHARED, (), True, id="no pods yet"),
+        pytest.param(SHARED, (shared_pod(0, 1, "read-0"),), True, id="pods of its kind"),
+        pytest.param(SHARED, (pod(0),), False, id="a task has a pod of its own"),
+        pytest.param(SHARED, (pod(0, phase="Failed"),), True, id="that pod has ended"),
+        pytest.param(SHARED, (pod(0, labels={"thalweg.dev/task": "x"}),), True, id="set aside"),
+        pytest.param(GOOD, (shared_pod(0, 1, "read-0"),), False, id="tasks share a pod"),
+        pytest.param(GOOD, (pod(0),), True, id="each has its own"),
+    ],
+)
+def test_who_shares_a_pod_cannot_change_while_pods_run(
+    spec: dict[str, Any], pods: tuple[PodFact, ...], is_valid: bool
+) -> None:
+    kept = {MAP: remembered()}
+    found = judge(facts(topology(spec, generation=3), config_maps=kept, pods=pods), EVERYTHING)
+    assert found.judgement.is_valid is is_valid
+    if not is_valid:
+        assert found.judgement.reason == "NotAvailable"
+        assert "suspend the topology" in found.judgement.message
+        assert found.judgement.in_force == 2

@@ -71,3 +71,30 @@ def test_tasks_come_in_the_order_of_their_numbers() -> None:
 
 def test_the_selector_leaves_retiring_pods_out() -> None:
     assert naming.active_selector("t", "v")[naming.STATE] == naming.ACTIVE
+
+
+SHARED = {naming.PROCESS: "3", naming.INCARNATION: "9"}
+
+
+def test_a_shared_pod_names_its_process_and_its_tasks() -> None:
+    notes = {naming.TASKS: "read-0,read-lines-12"}
+    assert naming.process_index_of(SHARED) == 3
+    assert naming.unit_name_of(SHARED) == "p3"
+    assert [task.name for task in naming.tasks_of(SHARED, notes)] == ["read-0", "read-lines-12"]
+
+
+def test_a_pod_of_one_task_names_that() -> None:
+    labels = {naming.VERTEX: "split", naming.TASK: "2"}
+    assert naming.tasks_of(labels, {}) == (TaskKey(vertex="split", index=2),)
+    assert (naming.unit_name_of(labels), naming.process_index_of(labels)) == ("split-2", None)
+
+
+@pytest.mark.parametrize("text", ["", ",", "read", "-1", "read-", "read-x"])
+def test_what_is_no_task_is_left_out(text: str) -> None:
+    assert naming.tasks_of(SHARED, {naming.TASKS: text}) == ()
+
+
+@pytest.mark.parametrize("labels", [{}, {naming.PROCESS: ""}, {naming.PROCESS: "three"}])
+def test_a_pod_that_was_set_aside_names_nothing(labels: dict[str, str]) -> None:
+    assert naming.unit_name_of(labels) is None
+    assert naming.tasks_of(labels, {naming.TASKS: "read-0"}) == ()

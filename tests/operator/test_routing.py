@@ -7,9 +7,9 @@ from thalweg_fake_client import FakeClient
 from thalweg_operator import naming
 from thalweg_operator.act.manifests import ROUTES_KEY
 from thalweg_operator.cluster.resources import CONFIG_MAPS, PODS, STREAM_VERTICES
-from thalweg_operator.naming import TaskKey
-from thalweg_operator.observe.facts import PodFact
-from thalweg_operator.observe.survey import Survey, Wanted, survey
+from thalweg_operator.naming import Process, TaskKey, Unit
+from thalweg_operator.observe.facts import PodFact, tasks_in
+from thalweg_operator.observe.survey import Survey, Wanted, Wish, survey, survey_shared
 from thalweg_operator.routing import Routing
 from thalweg_operator_worlds import (
     HASH,
@@ -21,6 +21,7 @@ from thalweg_operator_worlds import (
     by_name,
     facts,
     pod,
+    shared_pod,
     stream_vertex,
     topology,
     topology_body,
@@ -57,6 +58,13 @@ def pods(*, serving: int = 2, told: str | None = None) -> tuple[PodFact, ...]:
 
 def surveys(all_pods: tuple[PodFact, ...]) -> dict[str, Survey]:
     nodes = by_name(*TWO_NODES)
+    if any(naming.PROCESS in one.labels for one in all_pods):
+        units: dict[Unit, Wish] = {
+            Process(index=number, tasks=tasks_in(one)): Wish(template_hash=HASH)
+            for number, one in enumerate(all_pods)
+        }
+        shared = survey_shared(units, all_pods, nodes, PATIENCE, NOW_S)
+        return {name: shared.part(name) for name in WANTED}
     return {
         name: survey(wanted, all_pods, nodes, PATIENCE, NOW_S) for name, wanted in WANTED.items()
     }
@@ -151,3 +159,19 @@ def test_senders_are_not_told_of_each_receiver_that_starts() -> None:
     client, document = write(routes(3), pods(serving=1, told="3"))
     assert set(weights(document)) == {"split-0"}
     assert announced(client) == set()
+
+
+def test_a_shared_pod_is_told_of_each_vertex_apart() -> None:
+    both = shared_pod(0, 3, "read-0", "split-0", annotations={f"{naming.ROUTES_VERSION}-read": "4"})
+    old = shared_pod(1, 4, "read-1", "split-1")
+    client, document = write(None, (both, old))
+    assert document["version"] == 1
+    told = {
+        one.name: client.found(PODS, NAMESPACE, one.name)["metadata"]["annotations"]
+        for one in (both, old)
+    }
+    key = f"{naming.ROUTES_VERSION}-read"
+    assert [notes[key] for notes in told.values()] == ["1", "1"]
+    assert not any(naming.ROUTES_VERSION in notes for notes in told.values())
+    # `split` is a sink, whose pods read nothing.
+    assert not any(f"{naming.ROUTES_VERSION}-split" in notes for notes in told.values())

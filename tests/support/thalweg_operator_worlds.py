@@ -120,6 +120,22 @@ def pod(
     )
 
 
+def shared_pod(process: int, number: int, *tasks: str, **more: Any) -> PodFact:
+    """A pod that several tasks share, by the numbers of its process and its incarnation."""
+    made = pod(process, number, **more)
+    own = {naming.VERTEX, naming.TASK}
+    labels = {key: value for key, value in made.labels.items() if key not in own}
+    name = f"{TOPOLOGY}-p{process}-{number}"
+    return replace(
+        made,
+        name=name,
+        uid=f"uid-{name}",
+        owner_uid="uid-topology",
+        labels={**labels, naming.PROCESS: str(process)},
+        annotations={**made.annotations, naming.TASKS: ",".join(tasks)},
+    )
+
+
 PATIENCE = Patience(not_ready_s=30, unschedulable_s=15, retire_s=60, surge=1)
 TWO_NODES = (node("n1"), node("n2", domain="b"))
 

@@ -198,7 +198,7 @@ def _made(post: Post) -> Happening:
     where = f"on {post.planned_node}" if post.planned_node else "wherever it fits"
     words = {
         Why.FIRST: f"{task} starts {where}",
-        Why.CHANGED: f"{task} gets the changed template {where}",
+        Why.CHANGED: f"{task} gets the changed template{_or_tasks(post.need.task)} {where}",
         Why.DRAINING: f"{task} leaves its cordoned node and starts {where}",
         Why.STUCK: f"{task} could not be scheduled as planned and starts {where}",
         Why.NODE_LOST: f"{task} lost its node and starts {where}",
@@ -207,6 +207,10 @@ def _made(post: Post) -> Happening:
     }
     message = words.get(post.need.why, f"{task} lost its pod and starts {where}")
     return Happening(task=task, why=post.need.why, message=message)
+
+
+def _or_tasks(unit: Unit) -> str:
+    return f" or set of tasks ({len(unit.tasks)} now)" if isinstance(unit, Process) else ""
 
 
 def _refused(order: PodOrder, error: Refused) -> Happening:

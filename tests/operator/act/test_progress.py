@@ -8,6 +8,7 @@ from thalweg_operator.act.plans import PlanState
 from thalweg_operator.act.progress import progress_of, task_key
 from thalweg_operator.naming import ACTIVE, INCARNATION, RETIRING, STATE, TASK, VERTEX, TaskKey
 from thalweg_operator.observe.facts import PodFact, pod_fact
+from thalweg_operator_worlds import shared_pod
 
 
 def pod(
@@ -145,3 +146,20 @@ def test_weights_are_done_when_the_routes_have_them(routed: dict[str, float], do
     found = progress_of(planned, FOUR, [], 2, routed={edge: routed})
     assert (found.done, found.total) == (done, 1)
     assert found.weights == ({} if done else {edge: {"count-0": 700.0, "count-1": 300.0}})
+
+
+def test_a_process_that_has_moved_has_taken_all_its_tasks_along() -> None:
+    moves = plan([("read-0", "a", "b"), ("split-0", "a", "b")])
+    counts = {"read": 1, "split": 1}
+    there = shared_pod(0, 2, "read-0", "split-0", on="b")
+    before = shared_pod(0, 1, "read-0", "split-0", on="a")
+    found = progress_of(moves, counts, [before], 1)
+    assert (found.done, list(found.targets.values())) == (0, ["b"])
+    assert progress_of(moves, counts, [before, there], 1).is_complete
+
+
+def test_a_refused_process_ends_the_plan() -> None:
+    moves = plan([("split-0", "a", "b")])
+    refused = shared_pod(0, 2, "read-0", "split-0", on=None, planned="b", unschedulable_since_s=5.0)
+    found = progress_of(moves, {"split": 1}, [refused], 1, refused_before_s=9.0)
+    assert found.overtaken == "kube-scheduler refuses split-0 on b"

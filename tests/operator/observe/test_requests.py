@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg_operator.observe.requests import quantity, requests_of
+from thalweg_operator.observe.requests import enlarged, quantity, requests_of
 
 SUFFIXES = {
     "n": Fraction(1, 10**9),
@@ -203,3 +203,38 @@ def test_pod_level_resources(
 )
 def test_strange_specs_ask_for_nothing_but_a_place(spec: Mapping[str, object]) -> None:
     assert requests_of(spec) == {"pods": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("amount", "tripled"),
+    [
+        ("250m", "750m"),
+        ("64Mi", "192Mi"),
+        ("0.5", "1.5"),
+        ("1e3", "3e3"),
+        (2, "6"),
+        (".5Gi", "1.5Gi"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_an_enlarged_worker_gets_as_much_more(amount: str | int, tripled: str) -> None:
+    resources = {"requests": {"cpu": amount}, "limits": {"x/y": amount}}
+    worker = {"name": "w", "resources": resources}
+    sidecar = {"name": "s", "resources": {"requests": {"cpu": "10m"}}}
+    (first, second) = enlarged({"spec": {"containers": [worker, sidecar]}}, 3)["spec"]["containers"]
+    assert first["resources"] == {"requests": {"cpu": tripled}, "limits": {"x/y": tripled}}
+    assert second == sidecar
+    assert resources["requests"] == {"cpu": amount}, "the template is left as it was"
+
+
+def test_an_enlarged_pod_gets_as_much_more_of_its_own() -> None:
+    template = {"spec": {"containers": [{"name": "w"}], "resources": {"limits": {"cpu": "1"}}}}
+    made = enlarged(template, 2)["spec"]
+    assert made["resources"] == {"limits": {"cpu": "2"}}
+    assert made["containers"] == [{"name": "w"}]
+
+
+def test_for_one_task_a_template_is_as_it_was() -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "w"}]}}
+    assert enlarged(template, 1) == template
+    assert enlarged(template, 2) == template

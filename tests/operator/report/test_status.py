@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from thalweg_operator.naming import TaskKey
+from thalweg_operator.naming import Process, TaskKey, tasks_named
 from thalweg_operator.observe.facts import PodFact
-from thalweg_operator.observe.survey import Survey, Wanted
+from thalweg_operator.observe.survey import Survey, Wanted, Wish, survey_shared
 from thalweg_operator.report.status import (
     Decision,
     Judgement,
@@ -17,7 +17,17 @@ from thalweg_operator.report.status import (
     topology_status,
     vertex_status,
 )
-from thalweg_operator_worlds import HASH, NOW_S, TOPOLOGY, look, pod
+from thalweg_operator_worlds import (
+    HASH,
+    NOW_S,
+    PATIENCE,
+    TOPOLOGY,
+    TWO_NODES,
+    by_name,
+    look,
+    pod,
+    shared_pod,
+)
 
 VALID = Judgement(generation=3, in_force=3)
 DOMAINS = {"n1": "a", "n2": "b", "n9": ""}
@@ -209,6 +219,22 @@ def vertex(
         topology=TOPOLOGY, generation=4, before=before or {}, domains=DOMAINS, now_s=now_s
     )
     return vertex_status(wanted(replicas), found, view)
+
+
+def test_a_vertex_whose_tasks_share_pods() -> None:
+    unit = Process(index=0, tasks=tasks_named(["split-0", "read-0", "split-1"]))
+    there = shared_pod(0, 7, "split-0", "read-0", "split-1")
+    nodes = by_name(*TWO_NODES)
+    found = survey_shared({unit: Wish(template_hash=HASH)}, [there], nodes, PATIENCE, NOW_S)
+    told = replace(wanted(2), shared_hashes=dict.fromkeys(unit.tasks, HASH), template_hash="plain")
+    view = VertexView(topology=TOPOLOGY, generation=4, before={}, domains=DOMAINS, now_s=NOW_S)
+    status = vertex_status(told, found.part("split"), view)
+    counted = [status[name] for name in ("replicas", "readyReplicas", "updatedReplicas")]
+    assert counted == [2, 2, 2], "tasks, not pods"
+    assert [line["incarnation"] for line in status["tasks"]] == [7, 7]
+    assert status["selector"] == (
+        "thalweg.dev/hosts-split,thalweg.dev/state=active,thalweg.dev/topology=word-count"
+    )
 
 
 def test_vertex() -> None:
