@@ -19,12 +19,14 @@ from thalweg_stream_steps import WORDS_A_LINE
 LINES = 2000
 
 
-def write(path: Path, to: str, grouping: dict[str, object], host: str) -> None:
+def write(
+    path: Path, to: str, grouping: dict[str, object], host: str, *, incarnation: int = 1
+) -> None:
     """Routes to two tasks of a vertex that are in one process."""
     tasks = [
         {
             "name": f"{to}-{index}",
-            "incarnation": 1,
+            "incarnation": incarnation,
             "address": host,
             "node": "n0",
             "domain": "a",
@@ -34,7 +36,30 @@ def write(path: Path, to: str, grouping: dict[str, object], host: str) -> None:
         for index in range(2)
     ]
     edges = [{"to": to, "grouping": grouping, "tasks": tasks}]
-    path.write_text(json.dumps({"version": 1, "edges": edges}))
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps({"version": incarnation, "edges": edges}))
+    beside.replace(path)
+
+
+def everybody(folder: Path, incarnation: int = 1) -> list[TaskIdentity]:
+    """All tasks of a small word count, in one pod."""
+    return [
+        TaskIdentity(
+            vertex=vertex,
+            task=f"{vertex}-{index}",
+            incarnation=incarnation,
+            routes=None if vertex == "tally" else folder / f"{vertex}.json",
+        )
+        for vertex in ("read", "split", "tally")
+        for index in range(1 if vertex == "read" else 2)
+    ]
+
+
+def write_all(folder: Path, host: str, incarnation: int = 1) -> None:
+    """The routes of the senders, all to one pod."""
+    fields: dict[str, object] = {"type": "Fields", "keys": ["word"]}
+    write(folder / "read.json", "split", {"type": "Shuffle"}, host, incarnation=incarnation)
+    write(folder / "split.json", "tally", fields, host, incarnation=incarnation)
 
 
 def sample(shared: Process, name: str, **labels: str) -> float:
@@ -50,22 +75,12 @@ def sample(shared: Process, name: str, **labels: str) -> float:
 
 @pytest.mark.slow
 def test_a_whole_topology_in_one_process(tmp_path: Path) -> None:
-    tasks = [
-        TaskIdentity(
-            vertex=vertex,
-            task=f"{vertex}-{index}",
-            incarnation=1,
-            routes=None if vertex == "tally" else tmp_path / f"{vertex}.json",
-        )
-        for vertex in ("read", "split", "tally")
-        for index in range(1 if vertex == "read" else 2)
-    ]
+    tasks = everybody(tmp_path)
 
     async def story() -> None:
         async with inner_stream(tmp_path, "Shuffle") as stream:
             host = f"{stream.net}.9"
-            write(tmp_path / "read.json", "split", {"type": "Shuffle"}, host)
-            write(tmp_path / "split.json", "tally", {"type": "Fields", "keys": ["word"]}, host)
+            write_all(tmp_path, host)
             work = Work(program="thalweg_stream_steps", profile=parse_profile("20000"), last=LINES)
             process = await stream.start(tasks, host, work)
             (source,) = process.sources
@@ -78,6 +93,34 @@ def test_a_whole_topology_in_one_process(tmp_path: Path) -> None:
             assert sample(process, "thalweg_complete_seconds_count") == LINES
             assert sample(process, "thalweg_task_info", process=host) == len(tasks)
             await stream.stop(process)
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_a_process_is_replaced_as_a_whole_and_nothing_comes_twice(tmp_path: Path) -> None:
+    """As the operator does it: the new pod is there, routes shift, the old one drains."""
+
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Shuffle") as stream:
+            hosts = [f"{stream.net}.{number}" for number in (9, 10)]
+            write_all(tmp_path, hosts[0])
+            work = Work(program="thalweg_stream_steps", profile=parse_profile("1000"), last=LINES)
+            old = await stream.start(everybody(tmp_path), hosts[0], work)
+
+            def tallied(process: Process) -> float:
+                return sample(process, "thalweg_processed_total", vertex="tally")
+
+            await until(lambda: tallied(old) > LINES, "tuples flow")
+            new = await stream.start(everybody(tmp_path, 2), hosts[1], work)
+            write_all(tmp_path, hosts[1], 2)
+            await until(lambda: tallied(new) > 0, "the new process has taken over")
+            await stream.stop(old)
+            (source,) = new.sources
+            await until(lambda: source.is_finished, "everything is acknowledged")
+            assert tallied(old) + tallied(new) == LINES * WORDS_A_LINE
+            assert tallied(new) > LINES, "the old one did it all"
+            await stream.stop(new)
 
     asyncio.run(story())
 
