@@ -23,7 +23,7 @@ from thalweg_operator.act.plans import (
 )
 from thalweg_operator.act.progress import Progress, progress_of
 from thalweg_operator.act.structure import owner_of
-from thalweg_operator.api.topology import Mode, TopologySpec
+from thalweg_operator.api.topology import Mode, Processes, TopologySpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import STREAM_PLANS, STREAM_VERTICES, Object
 from thalweg_operator.errors import Conflict
@@ -169,6 +169,7 @@ class Changing:
             replicas_now=replicas,
             cost_before=improvement.cost_before,
             measured_before=before.text(),
+            processes=self._processes(),
         )
         owner = owner_of(self.facts.topology)
         number = next_number(self.states)
@@ -179,6 +180,13 @@ class Changing:
             self._note(made, Standing.RUNNING, "carried out from now on", done=0)
         reason = str(plan.reasons[0].code) if plan.reasons else "Planned"
         return Decision(reason=reason, message=proposal.summary, plan=made.name)
+
+    def _processes(self) -> dict[str, int]:
+        """Who shares a pod now: a plan moves processes, and does not change who is in them."""
+        if self.spec.placement.processes is not Processes.SHARED:
+            return {}
+        recorded = (self.facts.topology.get("status") or {}).get("processes") or ()
+        return {task: one["index"] for one in recorded for task in one["tasks"]}
 
     def _usable(self) -> set[str]:
         return {

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -59,6 +59,8 @@ class Proposal:
     """J of what runs now; NaN where traffic is unknown."""
     measured_before: str = "{}"
     """What was measured when it was decided, to judge by afterwards."""
+    processes: Mapping[str, int] = field(default_factory=dict)
+    """Task to the number of the process that it shares, where tasks share pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,10 +191,16 @@ def plan_manifest(namespace: str, owner: Owner, number: int, proposal: Proposal)
             ],
             "weights": [_weights(edge) for edge in plan.weights],
             "assignments": [
-                {"task": task, "node": node} for task, node in sorted(plan.assignments.items())
+                _assignment(task, node, proposal.processes.get(task))
+                for task, node in sorted(plan.assignments.items())
             ],
         },
     }
+
+
+def _assignment(task: str, node: str, process: int | None) -> dict[str, Any]:
+    where: dict[str, Any] = {"task": task, "node": node}
+    return where if process is None else {**where, "process": process}
 
 
 def _weights(edge: EdgeWeights) -> dict[str, Any]:

@@ -323,6 +323,8 @@ def test_a_plan_moves_a_process_as_a_whole(story: Story) -> None:
     (plan,) = story.plans(NAME)
     moved = {move["task"] for move in plan["spec"]["moves"]}
     assert moved in before.values()
+    told = {one["task"]: f"p{one['process']}" for one in plan["spec"]["assignments"]}
+    assert told == {task: name for name, tasks in before.items() for task in tasks}
     story.until_still()
 
 
