@@ -53,3 +53,21 @@ def test_annotations_that_cannot_be_read_declare_nothing() -> None:
 def test_sources_and_sinks_are_the_ends_of_the_graph() -> None:
     topology = Scene().world().topologies[0]
     assert (topology.sources, topology.sinks) == (("read",), ("count",))
+
+
+def test_every_task_of_a_shared_pod_works_in_it() -> None:
+    scene = word_count()
+    scene.pods.clear()
+    name = scene.put("read-0", "a-0", incarnation=3)
+    shared = scene.pods[name]["metadata"]
+    for label in ("vertex", "task"):
+        del shared["labels"][f"thalweg.dev/{label}"]
+    shared["labels"]["thalweg.dev/process"] = "0"
+    shared["annotations"] = {"thalweg.dev/tasks": "read-0,split-0,count-0,spoilt"}
+    (topology,) = scene.world().topologies
+    assert [(pod.task, pod.name, pod.incarnation) for pod in topology.pods] == [
+        ("read-0", name, 3),
+        ("split-0", name, 3),
+        ("count-0", name, 3),
+    ]
+    assert len({pod.uid for pod in topology.pods}) == 3, "each has counters of its own"

@@ -37,9 +37,8 @@ def world_of(
     names = {node.name for node in known}
     running: dict[tuple[str, str], list[PodFact]] = {}
     for obj in pods:
-        pod = _pod(obj)
-        if pod is not None and pod.node in names:
-            running.setdefault(_owner(obj), []).append(pod)
+        working = [pod for pod in _pods(obj) if pod.node in names]
+        running.setdefault(_owner(obj), []).extend(working)
     routes: dict[tuple[str, str], dict[str, Object]] = {}
     for obj in config_maps:
         document = _routes(obj)
@@ -80,22 +79,34 @@ def cores_of(quantity: str) -> float:
         return 1.0
 
 
-def _pod(obj: Object) -> PodFact | None:
-    """A pod that works: active, ready, on a node and not being deleted."""
+def _pods(obj: Object) -> list[PodFact]:
+    """What works in a pod that is active, ready, on a node and not being deleted.
+
+    That is one task by its labels, or each of those that share it by its annotation.
+    """
     metadata, labels = obj["metadata"], obj["metadata"].get("labels") or {}
     node = (obj.get("spec") or {}).get("nodeName")
-    index, incarnation = labels.get(f"{_LABEL}task", ""), labels.get(f"{_LABEL}incarnation", "")
     works = labels.get(f"{_LABEL}state") == "active" and "deletionTimestamp" not in metadata
-    if not (works and node and _is_ready(obj) and index.isdecimal()):
-        return None
-    return PodFact(
-        name=metadata["name"],
-        uid=metadata["uid"],
-        vertex=labels.get(f"{_LABEL}vertex", ""),
-        index=int(index),
-        incarnation=int(incarnation) if incarnation.isdecimal() else 0,
-        node=node,
-    )
+    if not (works and node and _is_ready(obj)):
+        return []
+    incarnation = labels.get(f"{_LABEL}incarnation", "")
+    alone = [(labels.get(f"{_LABEL}vertex", ""), labels.get(f"{_LABEL}task", ""))]
+    shared = (metadata.get("annotations") or {}).get(f"{_LABEL}tasks", "")
+    parted = [name.rpartition("-") for name in shared.split(",")]
+    is_shared = f"{_LABEL}process" in labels
+    return [
+        PodFact(
+            name=metadata["name"],
+            # Counters are kept by it, and each task has its own.
+            uid=f"{metadata['uid']}/{vertex}-{index}" if is_shared else metadata["uid"],
+            vertex=vertex,
+            index=int(index),
+            incarnation=int(incarnation) if incarnation.isdecimal() else 0,
+            node=node,
+        )
+        for vertex, index in ([(one, three) for one, _, three in parted] if is_shared else alone)
+        if index.isdecimal()
+    ]
 
 
 def _is_ready(obj: Object) -> bool:

@@ -92,8 +92,16 @@ def _snapshot(fact: TopologyFact, nodes: Sequence[NodeFact], latency_s: Floats) 
         capacity=np.array([node.cores for node in nodes], dtype=np.float64).reshape(-1, 1),
         eligible=np.ones((tasks, len(nodes)), dtype=np.bool_),
         placement=np.array([at[pod.node] for pod in fact.pods], dtype=np.int64),
+        process=_processes(fact),
         latency=NodeLatency(pairs_s=latency_s),
     )
+
+
+def _processes(fact: TopologyFact) -> Ints:
+    """Tasks with the same number share a pod, and hand over in memory."""
+    first: dict[str, int] = {}
+    numbers = [first.setdefault(pod.name, number) for number, pod in enumerate(fact.pods)]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _workload(

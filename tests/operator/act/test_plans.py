@@ -1,6 +1,7 @@
 """A decision is written down as a StreamPlan and read back from it."""
 
 import math
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -113,3 +114,12 @@ def test_who_may_run(mode: Mode, *, approved: bool, runs: bool) -> None:
 def test_the_last_ten_and_what_runs_are_kept() -> None:
     states = plan_states([body(n, "Running" if n == 2 else "Applied") for n in range(1, 14)])
     assert [state.number for state in superfluous(states)] == [3, 1]
+
+
+def test_a_plan_says_who_shares_a_pod() -> None:
+    plan = Plan(strategy="Auto", assignments=MappingProxyType({"read-0": "a", "split-0": "b"}))
+    shared = replace(proposal(plan), processes={"split-0": 3})
+    assert plan_manifest("ns", OWNER, 7, shared)["spec"]["assignments"] == [
+        {"task": "read-0", "node": "a"},
+        {"task": "split-0", "node": "b", "process": 3},
+    ]
