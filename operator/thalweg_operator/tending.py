@@ -268,12 +268,14 @@ class Tending:
 
     def _reserve(self, spec: TopologySpec, posts: tuple[Post, ...], pool: Pool) -> None:
         """Let the topologies that come after this one know what it takes."""
+        asked: dict[tuple[str, int], dict[str, float]] = {}
         for post in posts:
             unit = post.need.task
-            node = pool.nodes.get(unit.name)
+            node, kind = pool.nodes.get(unit.name), (unit.tasks[0].vertex, len(unit.tasks))
+            if kind not in asked:
+                asked[kind] = requests_for(vertex_of(spec, unit), len(unit.tasks))
             if node is not None:
-                requests = requests_for(vertex_of(spec, unit), len(unit.tasks))
-                self.ledger.reserve(node, requests)
+                self.ledger.reserve(node, asked[kind])
 
     def _domains(self, spec: TopologySpec) -> dict[str, str]:
         label = spec.placement.domain_label

@@ -217,9 +217,10 @@ def _within_budget(found: Sequence[Found], surge: int) -> tuple[Need, ...]:
 
 
 def _is_of(pod: PodFact, vertex: str) -> bool:
-    task = naming.task_of(pod.labels)
-    alone = naming.process_index_of(pod.labels) is None
-    return alone and task is not None and task.vertex == vertex
+    # Asked of every pod for every vertex, so what most of them fail at comes first.
+    if pod.labels.get(naming.VERTEX) != vertex:
+        return False
+    return naming.task_of(pod.labels) is not None and naming.PROCESS not in pod.labels
 
 
 def _runs(pod: PodFact, vertex: str) -> bool:
