@@ -273,6 +273,38 @@ def test_scaling_down_leaves_nobody_unserved(story: Story) -> None:
     )
 
 
+def test_a_roll_without_room_for_two(story: Story) -> None:
+    """Five tasks of 50m fill most of the node: the old pod leaves before the new one comes."""
+    story.add_nodes(domains=1, cpu="400m")
+    story.apply(flow(story))
+    until_whole(story)
+    before, old = processes(story), pod_names(story)
+    story.apply(flow(story, image="example.org/worker:2"))
+    story.until(
+        lambda: story.is_settled(NAME) and pod_names(story).isdisjoint(old),
+        what="the new template",
+    )
+    assert processes(story) == before
+    assert "NoRoomForTwo" in {reason for reason, _ in story.events(NAME)}
+
+
+def test_a_process_that_fits_nowhere_as_a_whole_stays_where_it_is(story: Story) -> None:
+    (left,) = story.add_nodes(domains=1, cpu="400m")
+    story.apply(flow(story))
+    until_whole(story)
+    before = pod_names(story)
+    # Each has room for some of the tasks, none for all of them.
+    story.add_nodes(domains=2, cpu="160m")
+    story.cluster.kubectl("cordon", left)
+    story.until(
+        lambda: "p0 as a whole" in story.condition(NAME, "Scheduled")[2], what="what is missing"
+    )
+    assert story.condition(NAME, "Scheduled")[:2] == ("False", "Infeasible")
+    assert story.condition(NAME, "Ready")[0] == "True"
+    story.until_still()
+    assert pod_names(story) == before
+
+
 def test_suspend_and_resume(story: Story) -> None:
     start(story)
     story.apply(flow(story, suspend=True))
