@@ -157,10 +157,13 @@ class Walker:
 
     def assert_one_pod_each(self) -> None:
         """Every task has one pod that counts; every pod has its task and a living owner."""
-        kinds = (STREAM_VERTICES, STREAM_TOPOLOGIES)
-        owners = {one["metadata"]["uid"] for kind in kinds for one in self._all(kind)}
+        vertices, topologies = (
+            {one["metadata"]["uid"] for one in self._all(kind)}
+            for kind in (STREAM_VERTICES, STREAM_TOPOLOGIES)
+        )
         pods = self._all(PODS)
         for pod in pods:
+            owners = topologies if naming.PROCESS in pod["metadata"]["labels"] else vertices
             assert pod["metadata"]["ownerReferences"][0]["uid"] in owners
         active = by_task(pod for pod in pods if is_active(pod))
         assert {task: len(of_task) for task, of_task in active.items()} == dict.fromkeys(active, 1)
