@@ -34,6 +34,8 @@ _ROOT = Path(__file__).resolve().parents[3]
 _PUBLISHED = "python:3.12-slim-bookworm"
 _PUBLISHED_PROMETHEUS = "prom/prometheus:v3.5.0"
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
+_JAVA = "openjdk-17-jre-headless"
+"""For Spark, in the operator's image only: workers' images are loaded into every node."""
 _SOURCES = ("pyproject.toml", "README.md", "LICENSE", "operator", "scheduling", "spark", "runtime")
 _BUILD_S = 1800.0
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -103,19 +105,19 @@ class Images:
 
     def operator(self) -> str:
         """Return the operator's image, built from this checkout."""
-        return self._built("operator", ["locks/operator.txt", *_SOURCES])
+        return self._built("operator", ["locks/operator.txt", *_SOURCES], packages=[_JAVA])
 
     def runtime(self) -> str:
         """Return the image of stream workers and the latency prober, built from this checkout."""
         return self._built("runtime", ["locks/runtime.txt", "runtime", "scheduling"])
 
-    def _built(self, name: str, sources: Sequence[str]) -> str:
+    def _built(self, name: str, sources: Sequence[str], *, packages: Sequence[str] = ()) -> str:
         dockerfile = f"Dockerfile.{name}"
         paths = [_ROOT / one for one in (dockerfile, *sources)]
         tag = f"thalweg-{name}:{_key(paths)}"
         if self._engine.has_image(tag):
             return tag
-        base = self._python()
+        base = self._python(packages)
         self._report(f"==> building {tag} from {dockerfile}")
         with scratch_directory(self._cache / "images") as context:
             for path in paths:
@@ -140,15 +142,16 @@ class Images:
         if self._engine.is_ours:
             self._engine.run("image", "prune", "--force")
 
-    def _python(self) -> list[str]:
-        """Return the options by which a Dockerfile gets its base images."""
+    def _python(self, more: Sequence[str]) -> list[str]:
+        """Return the options by which a Dockerfile gets its base images, with these packages."""
         if self._is_had(_PUBLISHED):
             return []
-        key = hashlib.sha256("\0".join(_PACKAGES).encode()).hexdigest()[:12]
+        packages = (*_PACKAGES, *more)
+        key = hashlib.sha256("\0".join(packages).encode()).hexdigest()[:12]
         base, build = f"thalweg-python:{key}", f"thalweg-python-build:{key}"
         if not self._engine.has_image(base):
             host = read_host()
-            tar = debian_tar(_PACKAGES, cache=self._cache, host=host, report=self._report)
+            tar = debian_tar(packages, cache=self._cache, host=host, report=self._report)
             self._engine.run("import", str(tar), base)
         with scratch_directory(self._cache / "images") as directory:
             (directory / "Dockerfile").write_text(_build_image(base))
