@@ -157,6 +157,8 @@ class Resident:
             *("--spark-master", self._settings.spark_master),
             *("--memory", self._settings.spark_memory),
             *("--scratch", str(scratch)),
+            *("--executors", str(self._settings.spark_executors)),
+            *("--executor-memory", self._settings.spark_executor_memory),
         ]
 
     def _hear(self, child: _Child, now_s: float) -> None:

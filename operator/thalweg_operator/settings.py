@@ -105,7 +105,7 @@ class MetricsSource:
 
 _ABOVE_ZERO = (
     *("interval_s", "timeout_s", "start_timeout_s", "recycle_passes", "keep_runs"),
-    *("scaling_window_s", "placement_window_s"),
+    *("scaling_window_s", "placement_window_s", "spark_executors"),
 )
 
 
@@ -138,10 +138,17 @@ class CondenseSettings:
     """How far back traffic and latencies are measured, and what is scraped seldom."""
 
     spark_master: str = "local[*]"
-    """Where Spark runs: `local[*]`, `spark://…`, `k8s://…` or `sc://…` (Spark Connect)."""
+    """Where Spark runs: `local[*]`, `spark://…`, `k8s://…` or `sc://…` (Spark Connect). By the
+    chart, `k8s://https://kubernetes.default.svc` makes its executors pods of the cluster."""
 
     spark_memory: str = "1g"
     """Heap of Spark's driver."""
+
+    spark_executors: int = 2
+    """Executors with `k8s://…`; as many as there are partitions to pull in."""
+
+    spark_executor_memory: str = "512m"
+    """Heap of each of them; its pod may use 512 MiB more."""
 
     spark_limit_bytes: int = 2 * 2**30
     """The Spark child is started anew when it holds more than this between two runs, and ended

@@ -10,6 +10,7 @@ from pathlib import Path
 from thalweg_spark.condense.expectation import Expectation, parse_expectation
 from thalweg_spark.engine import NumpyEngine, Report, Request, Windows, condense_once
 from thalweg_spark.errors import CondenseError, InvalidInput
+from thalweg_spark.pods import Executors
 from thalweg_spark.pull.presets import load_preset
 from thalweg_spark.pull.prometheus import Source
 
@@ -21,7 +22,12 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "serve":
             from thalweg_spark.resident import serve
 
-            return serve(options.spark_master, memory=options.memory, scratch=options.scratch)
+            return serve(
+                options.spark_master,
+                memory=options.memory,
+                scratch=options.scratch,
+                executors=_executors(options),
+            )
         report = _condense(options)
     except CondenseError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -51,15 +57,19 @@ def _condense(options: argparse.Namespace) -> Report:
     )
     if options.engine == "numpy":
         return condense_once(NumpyEngine(), request)
-    return _with_spark(request, options.spark_master)
+    return _with_spark(request, options.spark_master, _executors(options))
 
 
-def _with_spark(request: Request, master: str) -> Report:
+def _executors(options: argparse.Namespace) -> Executors:
+    return Executors(count=options.executors, memory=options.executor_memory)
+
+
+def _with_spark(request: Request, master: str, executors: Executors) -> Report:
     # Importing pyspark takes longer than the whole numpy run.
     from thalweg_spark.job import SparkEngine
     from thalweg_spark.session import spark_session
 
-    with spark_session(master) as session:
+    with spark_session(master, executors=executors) as session:
         return condense_once(SparkEngine(session), request)
 
 
@@ -90,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--spark-master", default="local[*]")
     serve.add_argument("--memory", default="1g", help="heap of Spark's driver")
     serve.add_argument("--scratch", required=True, type=Path, help="folder for Spark's own files")
+    _add_executors(serve)
     condense = commands.add_parser("condense", help="read Prometheus once and publish the matrices")
     add = condense.add_argument
     add("--source", required=True, help="base address of Prometheus, such as http://host:9090")
@@ -110,7 +121,18 @@ def _parser() -> argparse.ArgumentParser:
     add("--certificate-file", type=Path, help="client certificate with its key")
     add("--header", action="append", default=[], help="such as 'X-Scope-OrgID: tenant'")
     add("--spark-master", default="local[*]", help="local[*], spark://, k8s:// or sc://")
+    _add_executors(condense)
     return parser
+
+
+def _add_executors(parser: argparse.ArgumentParser) -> None:
+    usual = Executors()
+    parser.add_argument(
+        "--executors", type=int, default=usual.count, help="pods with k8s:// (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--executor-memory", default=usual.memory, help="heap of each (default: %(default)s)"
+    )
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from thalweg_spark.condense.expectation import parse_expectation
 from thalweg_spark.engine import Engine, Request, Windows, condense_once
 from thalweg_spark.errors import CondenseError, InvalidInput, SparkUnavailable
+from thalweg_spark.pods import Executors
 from thalweg_spark.pull.presets import load_preset
 from thalweg_spark.pull.prometheus import Source
 
@@ -94,7 +95,7 @@ def parse_request(document: Mapping[str, Any]) -> Request:
         raise InvalidInput(f"the request cannot be read: {error!r}") from error
 
 
-def serve(master: str, *, memory: str, scratch: Path) -> int:
+def serve(master: str, *, memory: str, scratch: Path, executors: Executors) -> int:
     """Answer until nobody asks any more."""
     answers = Answers(private_output())
     asked: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -105,7 +106,7 @@ def serve(master: str, *, memory: str, scratch: Path) -> int:
     from thalweg_spark.job import SparkEngine
     from thalweg_spark.session import spark_session
 
-    with spark_session(master, memory=memory, scratch=scratch) as session:
+    with spark_session(master, memory=memory, scratch=scratch, executors=executors) as session:
         engine = SparkEngine(session)
         engine.warm()
         answers.say("ready")
