@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import thalweg_operator.settings
+import thalweg_spark.pods
 from thalweg_operator.command.defaults import settings_file
 from thalweg_operator.parsing import parse_settings
 
@@ -156,7 +157,8 @@ def rules(name: str) -> list[dict[str, list[str]]]:
 
 
 def _rights() -> Iterator[tuple[str, str, str]]:
-    for path in RBAC.iterdir():
+    """Everything that is granted wherever the chart is installed."""
+    for path in set(RBAC.iterdir()) - {RBAC / "executors.yaml"}:
         for rule in yaml.safe_load(path.read_text()):
             for group in rule["apiGroups"]:
                 for resource in rule["resources"]:
@@ -197,3 +199,51 @@ def test_the_prober_has_no_right_and_no_privilege() -> None:
     assert "toYaml .Values.securityContext" in text
     for word in ("hostNetwork", "hostPID", "hostPort", "privileged", "serviceAccountName"):
         assert word not in text
+
+
+def test_spark_condenses_by_default_and_has_room() -> None:
+    condense = parse_settings(thalweg_operator.settings.Settings, values()["settings"]).condense
+    assert (condense.engine, condense.spark_master) == ("spark", "local[*]")
+    limit = values()["resources"]["limits"]["memory"]
+    assert limit.endswith("Gi")
+    # The operator lets Spark hold half as much again in the middle of a run, and needs some itself.
+    assert int(limit.removesuffix("Gi")) * 2**30 >= 1.5 * condense.spark_limit_bytes + 2**30
+
+
+def test_only_executors_as_pods_take_more_rights() -> None:
+    assert rules("executors") == [
+        {
+            "apiGroups": [""],
+            "resources": ["pods"],
+            "verbs": ["get", "list", "watch", "create", "delete", "deletecollection"],
+        }
+    ]
+    text = (CHART / "templates" / "rbac.yaml").read_text()
+    before, condition, after = text.partition('{{- if include "thalweg.executors" . }}')
+    assert condition
+    assert "executors.yaml" not in before
+    assert after.count("namespace: {{ .Release.Namespace }}") == 2
+    assert "kind: ClusterRole" not in after
+
+
+def test_the_executors_pod_is_the_one_copy_and_restricted() -> None:
+    link = CHART / "files" / "executor.yaml"
+    assert link.is_symlink()
+    assert link.resolve() == thalweg_spark.pods.TEMPLATE.resolve()
+    spec = yaml.safe_load(link.read_text())["spec"]
+    (container,) = spec["containers"]
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["securityContext"] == values()["podSecurityContext"]
+    assert container["securityContext"] == values()["securityContext"]
+
+
+def test_the_chart_says_all_that_executors_need() -> None:
+    text = (CHART / "templates" / "deployment.yaml").read_text()
+    named = dict.fromkeys(re.findall(r"THALWEG_[A-Z_]+", text), "said")
+    assert thalweg_spark.pods.pods_of(named) == thalweg_spark.pods.Pods(
+        image="said",
+        namespace="said",
+        template=Path("said"),
+        driver_pod="said",
+        driver_host="said",
+    )

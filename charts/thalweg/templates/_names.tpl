@@ -38,6 +38,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- dig "lease" "namespace" "" .Values.settings | default .Release.Namespace -}}
 {{- end -}}
 
+{{- /* Not empty where Spark's executors are pods. */ -}}
+{{- define "thalweg.executors" -}}
+{{- $engine := dig "condense" "engine" "spark" .Values.settings -}}
+{{- if and (eq $engine "spark") (hasPrefix "k8s://" (dig "condense" "spark_master" "" .Values.settings)) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- /* The executors' pod runs where the operator's may, and as who it does. */ -}}
+{{- define "thalweg.executorTemplate" -}}
+{{- $pod := .Files.Get "files/executor.yaml" | fromYaml -}}
+{{- $spec := pick .Values "nodeSelector" "tolerations" "imagePullSecrets" "priorityClassName" -}}
+{{- $spec = set $spec "securityContext" .Values.podSecurityContext -}}
+{{- mergeOverwrite $pod (dict "spec" $spec) | toYaml -}}
+{{- end -}}
+
 {{- define "thalweg.port" -}}
 {{- dig "serving" "port" 8080 .Values.settings -}}
 {{- end -}}
