@@ -14,7 +14,13 @@ from thalweg_testbed.images import Images
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.shape import CONTROL_DOMAIN
 
-__all__ = ["NAMESPACE", "condensing_engine", "install_operator", "render_operator"]
+__all__ = [
+    "NAMESPACE",
+    "condensing_engine",
+    "install_operator",
+    "render_operator",
+    "roll_back_operator",
+]
 
 NAMESPACE = "thalweg-system"
 _CHART = Path(__file__).resolve().parents[3] / "charts" / "thalweg"
@@ -44,6 +50,14 @@ def install_operator(
         stdin=json.dumps(values),
         timeout_s=_INSTALL_S + 60,
     )
+
+
+def roll_back_operator(cluster: KindCluster) -> None:
+    """Undo the last installation of several: other tests go by the one before."""
+    helm = find_binaries([HELM])[HELM.name]
+    words = ("rollback", "thalweg", "--namespace", NAMESPACE, "--kubeconfig", cluster.kubeconfig)
+    options = ("--wait", f"--timeout={_INSTALL_S:g}s")
+    call([helm, *words, *options], timeout_s=_INSTALL_S + 60)
 
 
 def condensing_engine(cluster: KindCluster) -> str | None:
