@@ -11,6 +11,8 @@ from thalweg_testbed.kind import KindCluster
 from thalweg_testbed.kind.installation import render_operator
 from thalweg_testbed.kind.monitoring import Prometheus
 
+pytestmark = pytest.mark.soak
+
 MASTER = "k8s://https://kubernetes.default.svc"
 EXECUTORS = "spark-role=executor"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"

@@ -7,7 +7,6 @@ import pytest
 from thalweg_testbed import eventually
 from thalweg_testbed.kind import KindCluster
 from thalweg_testbed.kind.counting import Counted, is_within
-from thalweg_testbed.kind.installation import condensing_engine
 from thalweg_testbed.kind.monitoring import Prometheus
 from thalweg_testbed.kind.streams import Stream
 from thalweg_testbed.latency import Links
@@ -77,14 +76,6 @@ def test_prometheus_agrees_with_the_sink(
     assert is_within(at_the_sink, lines * WORDS_A_LINE, WITHIN, more=again)
     mean_s = counted.all("thalweg_latency_seconds_sum") / at_the_sink
     assert mean_s >= 0.9 * crossings(counted, kind) * APART_S / at_the_sink
-    # Numpy bridges the time until Spark is there; nobody had to ask for Spark.
-    eventually(
-        lambda: condensing_engine(kind) == "spark",
-        timeout_s=240,
-        every_s=2.0,
-        what="the chart's operator condenses with Spark",
-        show=lambda: str(condensing_engine(kind)),
-    )
 
 
 def crossings(counted: Counted, kind: KindCluster) -> float:

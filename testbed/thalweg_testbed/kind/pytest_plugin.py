@@ -107,7 +107,7 @@ def looping(kind: KindCluster, images: Images, prometheus: Prometheus, runtime_i
     repository, _, tag = runtime_image.partition(":")
     image = {"repository": f"docker.io/library/{repository}", "tag": tag}
     sources = {"metrics_sources": {"default": {"url": prometheus.url}}}
-    settings = {**_SETTINGS, **sources}
+    settings = {**_SETTINGS, **sources, "condense": {"engine": "numpy"}}
     prober = {"enabled": True, "image": image, "roundSeconds": 2}
     install_operator(kind, images, settings=settings, more={"prober": prober})
     return runtime_image
