@@ -4,7 +4,7 @@ from typing import Any
 
 from thalweg_testbed import eventually
 from thalweg_testbed.kind import KindCluster
-from thalweg_testbed.kind.counting import Counted, is_within
+from thalweg_testbed.kind.counting import Counted
 from thalweg_testbed.kind.monitoring import Prometheus
 from thalweg_testbed.kind.streams import Stream
 from thalweg_testbed.kind.topologies import is_ready
@@ -65,7 +65,8 @@ def test_tasks_share_pods(
         what="what was sent is what came",
         show=lambda: "\n".join(counted.differences(WITHIN)),
     )
-    assert is_within(counted.processed("read"), lines, WITHIN)
+    # A pod that goes with a source and with those it sends to may leave tuples to be made again.
+    assert counted.processed("read") >= (1 - WITHIN) * lines
     assert not counted.still()
     again = eventually(lambda: hosts(stream), timeout_s=60, what="every task", show=stream.show)
     assert again is not None
