@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := operator scheduling spark runtime testbed bench crds tests e2e
+# Stories with real processes depend on the machine: one that fails is told again, and shown as a rerun.
+AGAIN := --reruns 2 --reruns-delay 5
 .DEFAULT_GOAL := help
 export PYTHONDONTWRITEBYTECODE =
 
@@ -44,17 +46,17 @@ test-fast: setup ## the pure tests, in about a minute
 
 .PHONY: test-slow
 test-slow: setup ## pure tests that take longer
-	@$(BIN)/pytest -m "slow and not control_plane and not spark"
+	@$(BIN)/pytest $(AGAIN) -m "slow and not control_plane and not spark"
 
 .PHONY: test-spark
 test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is installed where it is missing)
 	@$(BIN)/python -m thalweg_testbed.java
-	@$(BIN)/pytest -m spark
+	@$(BIN)/pytest $(AGAIN) -m spark
 
 .PHONY: test-plane
 test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)
 	@$(BIN)/python -m thalweg_testbed build
-	@$(BIN)/pytest -n 2 --dist worksteal -m control_plane --reruns 2 --reruns-delay 5
+	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m control_plane
 
 .PHONY: test
 test: setup ## everything that CI runs, with the time each part took
@@ -63,7 +65,7 @@ test: setup ## everything that CI runs, with the time each part took
 .PHONY: e2e
 e2e: setup ## stories on kind: real kubelets and latency between domains (needs Docker, or root on Debian)
 	@$(BIN)/python -m thalweg_testbed.kind prepare
-	@$(BIN)/pytest e2e -m "not soak" --durations=20
+	@$(BIN)/pytest e2e $(AGAIN) -m "not soak" --durations=20
 
 .PHONY: soak
 soak: setup ## the longer stories on kind
