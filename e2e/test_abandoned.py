@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from thalweg_testbed.binaries import cache_directory
 from thalweg_testbed.kind import Clusters, KindCluster
 from thalweg_testbed.kind.records import Records
@@ -35,4 +37,15 @@ def test_what_a_killed_run_left_is_removed(kind: KindCluster) -> None:
     clusters.remove_abandoned()
     assert kind.engine.containers(f"label=io.x-k8s.kind.cluster={NAME}") == []
     assert NAME not in Records(cache_directory()).names()
+    assert {node.name for node in kind.nodes} <= kind.ready_nodes()
+
+
+def test_a_node_that_came_too_late_is_removed(kind: KindCluster) -> None:
+    if not kind.engine.is_ours:
+        pytest.skip("in somebody else's Docker it might be somebody else's")
+    image = kind.engine.run("inspect", "--format", "{{.Image}}", kind.nodes[0].name).strip()
+    late = f"{NAME}-late"
+    kind.engine.run("create", "--name", late, "--label", f"io.x-k8s.kind.cluster={late}", image)
+    Clusters(kind.engine).remove_abandoned()
+    assert kind.engine.state_of(late) == ""
     assert {node.name for node in kind.nodes} <= kind.ready_nodes()

@@ -123,6 +123,19 @@ class Clusters:
                 self.remove(record.name)
             elif not record.owner_pid and not self.engine.containers(f"{_LABEL}={record.name}"):
                 self.records.forget(record.name)
+        if self.engine.is_ours:
+            self._remove_unrecorded()
+
+    def _remove_unrecorded(self) -> None:
+        """Remove nodes that came after their cluster was given up: kind's own children outlive it.
+
+        Only in a Docker of our own, where nobody else has any; what is being made is on record.
+        """
+        known = {record.name for record in self.records.of_docker(self.engine.host)}
+        format_ = '{{.Names}} {{.Label "io.x-k8s.kind.cluster"}}'
+        listing = self.engine.run("ps", "--all", "--format", format_, "--filter", _LABEL)
+        nodes = [line.split() for line in listing.splitlines()]
+        self.engine.remove_containers([node for node, cluster in nodes if cluster not in known])
 
     def _kind(self, *arguments: str) -> str:
         program = find_binaries([KIND], report=self._report)[KIND.name]
