@@ -1,8 +1,20 @@
-"""W-Choices (Nasir et al., ICDE 2016): the heaviest keys may go to everybody.
+"""W-Choices (Nasir et al., "When two choices are not enough", ICDE 2016): heavy keys go anywhere.
 
 With many receivers two choices are not enough for a key that alone fills more than two of them.
-Keys are counted in small space (Misra and Gries); one whose share is above a threshold goes to
-whichever receiver has got least from this sender, all others keep their two candidates.
+Each sender counts keys in small space. A key with more than a share θ of the sender's tuples goes
+to whichever of the n receivers has got least from this sender; every other key keeps the two
+candidates of partial key grouping. So a heavy key has a part of its state in every receiver, and
+what comes after has to add up to n parts.
+
+    θ                   1/(5n), the authors' value      HeavyKeys.threshold / n
+    counters            10n + 1 with that θ             2n / threshold + 1
+    before any is heavy 1000 tuples                     HeavyKeys.warm_up
+
+Deviations. The authors count by SpaceSaving, which may count too much; here it is by Misra and
+Gries, which may count too little, in as much space. With these counters it is less than θ/2 of what
+was seen, as long as the receivers stay the same: no key up to θ is called heavy, none above 3θ/2 is
+missed. The warm-up is ours: of the first few tuples every key would be a large share. The two
+candidates of a key are always different ones. Nothing is forgotten with time, as with the authors.
 """
 
 from collections.abc import Sequence
@@ -19,7 +31,7 @@ class HeavyKeys:
     """When a key is heavy."""
 
     threshold: float = 0.2
-    """A key is heavy from this share of one receiver's fair part on: 1/(5n), as its authors."""
+    """θ times n: a key is heavy above this part of one receiver's fair share of the tuples."""
     warm_up: int = 1000
     """Tuples to be seen before any key is called heavy."""
 
@@ -47,7 +59,7 @@ class WChoices:
         self._heap = [(0, number) for number in range(len(self._places))]
         self._counts: dict[bytes, int] = {}
         self._seen = 0
-        # Twice the number of keys that can be heavy at a time, so that none of them is missed.
+        # Twice as many as can be heavy at a time, so that counts are short by half of θ at most.
         self._room = int(2 * len(self._places) / parameters.threshold) + 1
 
     def pick(self, key: bytes | None) -> int:
@@ -63,7 +75,7 @@ class WChoices:
         return self._places[chosen]
 
     def is_heavy(self, key: bytes) -> bool:
-        """Whether the key has had more than its threshold of what was seen."""
+        """Whether the key has had more than θ of what was seen, as far as it was counted."""
         if self._seen < self._parameters.warm_up:
             return False
         share = self._parameters.threshold / len(self._places)

@@ -166,6 +166,21 @@ def test_w_choices_spread_a_key_that_two_could_not_carry() -> None:
     assert max(wide.values()) < 3000
 
 
+@settings(max_examples=30)
+@given(st.integers(1, 6), st.lists(st.integers(0, 80), min_size=1, max_size=400))
+def test_w_choices_know_the_heavy_keys_within_half_a_threshold(
+    count: int, ranks: list[int]
+) -> None:
+    picker = WChoices(crowd(*[1.0] * count), parameters=HeavyKeys(threshold=1.0, warm_up=0))
+    keys = [str(rank * rank // 40).encode() for rank in ranks]
+    counted(picker, len(keys), keys)
+    for key, times in Counter(keys).items():
+        if picker.is_heavy(key):
+            assert times * count >= len(keys)
+        else:
+            assert times * count < 1.5 * len(keys)
+
+
 def test_w_choices_leave_light_keys_to_two() -> None:
     picker = WChoices(crowd(*[1.0] * 4), parameters=HeavyKeys(warm_up=0))
     keys = [f"k{number}".encode() for number in range(1000)]
