@@ -32,6 +32,7 @@ GROUPINGS = (
     "Shuffle",
     "Fields",
     "PartialKey",
+    "WChoices",
     "Weighted",
     "NearSource",
     "LoadAwareLocal",
@@ -234,15 +235,17 @@ def _grouping() -> Schema:
         {
             "type": word(
                 "`Shuffle`: any, in turn. `Fields`: the same keys always to the same task. "
-                "`PartialKey`: each key to one of two tasks, the less busy one. `Weighted`: by the "
-                "shares that the plan gives. `NearSource`: those on the sender's node first, then "
-                "in its domain. `LoadAwareLocal`: near ones unless they are busy. `Broadcast`: "
-                "all. `Global`: the first task only.",
+                "`PartialKey`: each key to one of two tasks, the less busy one. `WChoices`: the "
+                "same, but the most frequent keys to any task. `Weighted`: by the shares that the "
+                "plan gives. `NearSource`: those on the sender's node first, then in its domain. "
+                "`LoadAwareLocal`: near ones unless they are busy. `Broadcast`: all. `Global`: the "
+                "first task only.",
                 GROUPINGS,
                 default="Shuffle",
             ),
             "keys": many(
-                "The fields of a tuple whose values decide, for `Fields` and `PartialKey`.",
+                "The fields of a tuple whose values decide, for `Fields`, `PartialKey` and "
+                "`WChoices`.",
                 text("A field of the tuple.", min_length=1, max_length=63),
                 least=1,
                 most=16,
@@ -252,14 +255,14 @@ def _grouping() -> Schema:
         default={"type": "Shuffle"},
         rules=(
             rule(
-                "!(self.type in ['Fields', 'PartialKey']) || has(self.keys)",
-                "name the fields to group by: grouping types Fields and PartialKey need keys, for "
-                "example keys: [word]",
+                "!(self.type in ['Fields', 'PartialKey', 'WChoices']) || has(self.keys)",
+                "name the fields to group by: grouping types Fields, PartialKey and WChoices need "
+                "keys, for example keys: [word]",
             ),
             rule(
-                "self.type in ['Fields', 'PartialKey'] || !has(self.keys)",
-                "remove keys, or choose grouping type Fields or PartialKey: no other type uses "
-                "them",
+                "self.type in ['Fields', 'PartialKey', 'WChoices'] || !has(self.keys)",
+                "remove keys, or choose grouping type Fields, PartialKey or WChoices: no other "
+                "type uses them",
             ),
         ),
     )

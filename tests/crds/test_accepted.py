@@ -85,7 +85,7 @@ def test_what_is_written_is_kept(api: Client, namespace: str, right_topology: Ma
     assert kept["disruption"] == written["disruption"]
 
 
-@pytest.mark.parametrize("grouping", ["Fields", "PartialKey"])
+@pytest.mark.parametrize("grouping", ["Fields", "PartialKey", "WChoices"])
 def test_groupings_with_keys(api: Client, namespace: str, grouping: str) -> None:
     edge = {"from": "a", "to": "b", "grouping": {"type": grouping, "keys": ["word", "user"]}}
     spec = {"vertices": [vertex("a"), vertex("b")], "edges": [edge]}

@@ -71,6 +71,20 @@ def test_partial_key_levels_what_fields_does_not(tmp_path: Path) -> None:
     assert got == pytest.approx([1 / 3] * 3, abs=0.02)
 
 
+def test_w_choices_levels_them_too(tmp_path: Path) -> None:
+    got = asyncio.run(shares(tmp_path, "WChoices", [HERE, NEAR, FAR], keys=("word",)))
+    assert got == pytest.approx([1 / 3] * 3, abs=0.02)
+
+
+def test_w_choices_gives_everybody_a_part_of_a_key_that_is_all_there_is(tmp_path: Path) -> None:
+    places = [HERE, NEAR, FAR, FAR]
+    # No tuple has the field, so all of them have the same key.
+    wide = asyncio.run(shares(tmp_path, "WChoices", places, keys=("none",)))
+    narrow = asyncio.run(shares(tmp_path, "PartialKey", places, keys=("none",)))
+    assert sorted(narrow) == pytest.approx([0.0, 0.0, 0.5, 0.5], abs=0.001)
+    assert wide == pytest.approx([1 / 4] * 4, abs=0.02)
+
+
 def test_global_sends_all_to_one(tmp_path: Path) -> None:
     got = asyncio.run(shares(tmp_path, "Global", [HERE, NEAR, FAR]))
     assert sorted(got) == [0.0, 0.0, 1.0]

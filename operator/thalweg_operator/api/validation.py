@@ -20,7 +20,7 @@ from thalweg_operator.api.topology import (
 )
 from thalweg_scheduling.model.graph import GroupingType
 
-_KEYED = (GroupingType.FIELDS, GroupingType.PARTIAL_KEY)
+_KEYED = (GroupingType.FIELDS, GroupingType.PARTIAL_KEY, GroupingType.W_CHOICES)
 
 
 class Fault(StrEnum):

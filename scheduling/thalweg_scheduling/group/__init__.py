@@ -81,6 +81,7 @@ def picker_for(
 _SIMPLE: dict[GroupingType, Callable[[Sequence[Receiver]], Picker]] = {
     GroupingType.FIELDS: Fields,
     GroupingType.PARTIAL_KEY: PartialKey,
+    GroupingType.W_CHOICES: WChoices,
     GroupingType.WEIGHTED: Weighted,
     GroupingType.GLOBAL: Global,
 }

@@ -10,6 +10,7 @@ class GroupingType(StrEnum):
     SHUFFLE = "Shuffle"
     FIELDS = "Fields"
     PARTIAL_KEY = "PartialKey"
+    W_CHOICES = "WChoices"
     WEIGHTED = "Weighted"
     NEAR_SOURCE = "NearSource"
     LOAD_AWARE_LOCAL = "LoadAwareLocal"

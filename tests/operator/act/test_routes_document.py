@@ -71,8 +71,9 @@ def test_document() -> None:
     }
 
 
-def test_only_fields_has_key_groups() -> None:
-    (task,) = written(edge(receiver(0), grouping="PartialKey"))["edges"][0]["tasks"]
+@pytest.mark.parametrize("grouping", ["PartialKey", "WChoices"])
+def test_only_fields_has_key_groups(grouping: str) -> None:
+    (task,) = written(edge(receiver(0), grouping=grouping))["edges"][0]["tasks"]
     assert "keyGroups" not in task
 
 

@@ -54,6 +54,16 @@ def test_fields_that_come_later_fit() -> None:
     CHECK.validate({**written(), "later": True})
 
 
+@pytest.mark.parametrize("grouping", ["Fields", "PartialKey", "WChoices"])
+def test_groupings_by_key_name_their_keys(grouping: str) -> None:
+    def fits(**more: Any) -> bool:
+        edge = RoutedEdge(to="a", grouping={"type": grouping, **more}, replicas=1, receivers=())
+        return CHECK.is_valid(json.loads(routes_document("words", "split", [edge], before=None)))
+
+    assert fits(keys=["word"])
+    assert not fits()
+
+
 @pytest.mark.parametrize(
     "path",
     [

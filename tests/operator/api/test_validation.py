@@ -137,6 +137,18 @@ def test_the_longest_chain_is_walked() -> None:
         (
             TopologySpec(
                 vertices=vertices("ab"),
+                edges=(
+                    EdgeSpec(
+                        source="a", target="b", grouping=GroupingSpec(type=GroupingType.W_CHOICES)
+                    ),
+                ),
+            ),
+            Fault.INVALID_GROUPING,
+            "edge a → b: grouping WChoices needs keys; name the fields",
+        ),
+        (
+            TopologySpec(
+                vertices=vertices("ab"),
                 edges=(EdgeSpec(source="a", target="b", grouping=GroupingSpec(keys=("k",))),),
             ),
             Fault.INVALID_GROUPING,

@@ -134,6 +134,19 @@ TOPOLOGIES = {
         line=9,
         says="takes no keys",
     ),
+    "no keys where they are needed": Wrong(
+        text=topology(
+            "vertices:",
+            VERTEX,
+            SECOND,
+            "edges:",
+            "- from: read",
+            "  to: split",
+            "  grouping: {type: WChoices}",
+        ),
+        line=9,
+        says="grouping WChoices needs keys",
+    ),
     "a grouping that is none": Wrong(
         text=topology(
             "vertices:",

@@ -35,7 +35,8 @@ KEYLESS = [
     GroupingType.LOAD_AWARE_LOCAL,
     GroupingType.GLOBAL,
 ]
-PICKING = [*KEYLESS, GroupingType.FIELDS, GroupingType.PARTIAL_KEY]
+SPLITTING = [GroupingType.PARTIAL_KEY, GroupingType.W_CHOICES]
+PICKING = [*KEYLESS, GroupingType.FIELDS, *SPLITTING]
 
 
 def crowd(*weights: float, nodes: int = 2) -> list[Receiver]:
@@ -72,7 +73,7 @@ def test_updating_to_others_picks_only_those(grouping: GroupingType) -> None:
     assert set(counted(after, 50, [f"k{number}".encode() for number in range(50)])) <= {0, 1}
 
 
-@pytest.mark.parametrize("grouping", [*KEYLESS, GroupingType.PARTIAL_KEY])
+@pytest.mark.parametrize("grouping", [*KEYLESS, *SPLITTING])
 def test_who_has_no_weight_gets_nothing(grouping: GroupingType) -> None:
     picker = picker_for(grouping, crowd(0, 1, 0, 1), HERE)
     assert set(counted(picker, 100, [b"a", b"b", b"c", b"d"])) <= {1, 3}

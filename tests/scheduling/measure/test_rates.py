@@ -22,6 +22,8 @@ def unmeasured(grouping: GroupingType) -> Snapshot:
     [
         (GroupingType.SHUFFLE, 6, 1 / 6),
         (GroupingType.FIELDS, 6, 1 / 6),
+        (GroupingType.PARTIAL_KEY, 6, 1 / 6),
+        (GroupingType.W_CHOICES, 6, 1 / 6),
         (GroupingType.BROADCAST, 6, 1 / 2),
         (GroupingType.GLOBAL, 2, 1 / 2),
     ],

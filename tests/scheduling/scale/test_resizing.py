@@ -69,6 +69,8 @@ def test_tasks_are_taken_from_the_end() -> None:
     [
         (GroupingType.SHUFFLE, [12.5, 12.5, 12.5, 12.5]),
         (GroupingType.FIELDS, [12.5, 12.5, 12.5, 12.5]),
+        (GroupingType.PARTIAL_KEY, [12.5, 12.5, 12.5, 12.5]),
+        (GroupingType.W_CHOICES, [12.5, 12.5, 12.5, 12.5]),
         (GroupingType.BROADCAST, [25, 25, 25, 25]),
         (GroupingType.GLOBAL, [50, 0, 0, 0]),
     ],

@@ -201,6 +201,8 @@ def test_of_two_branches_the_slower_completes() -> None:
     ("grouping", "rates"),
     [
         (GroupingType.SHUFFLE, [20, 20, 20]),
+        (GroupingType.PARTIAL_KEY, [20, 20, 20]),
+        (GroupingType.W_CHOICES, [20, 20, 20]),
         (GroupingType.BROADCAST, [60, 60, 60]),
         (GroupingType.GLOBAL, [60, 0, 0]),
         (GroupingType.NEAR_SOURCE, [30, 30, 0]),  # one reader on n0, one on n1
