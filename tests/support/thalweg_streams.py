@@ -1,7 +1,7 @@
 """Small snapshots with measured flows, built from a few numbers per vertex."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,6 +80,23 @@ def streaming(
         loads=_loads(list(flows.values()), loads_seen or seen()),
         limits=limits or Limits(),
         last_scaled_at_s=last_scaled_at_s,
+    )
+
+
+def working(tasks: int, load: float, *, spare: float, most: int = 1024) -> Snapshot:
+    """A source and tasks of 100/s, `load` of them used, that may be taken away at once.
+
+    The source could do `spare` times what it does.
+    """
+    rate = 100 * load
+    limits = Limits()
+    return streaming(
+        {
+            "read": Flow(tasks=1, processed_per_s=rate, true_rate_per_s=spare * rate),
+            "work": Flow(tasks=tasks, processed_per_s=rate, true_rate_per_s=100, most=most),
+        },
+        {("read", "work"): rate},
+        limits=replace(limits, scaling=replace(limits.scaling, scale_down_after_s=0.0)),
     )
 
 

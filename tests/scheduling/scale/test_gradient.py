@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import thalweg_streams
 from thalweg_scheduling.model.matrices import Observed
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.reasons import ReasonCode
@@ -16,19 +17,8 @@ FRESH = Memory(at_s=NOW_S - 30)
 
 
 def working(tasks: int, load: float, *, most: int = 1024) -> Snapshot:
-    """A source that is neither busy nor idle, and tasks of 100/s, `load` of them used."""
-    snapshot = streaming(
-        {
-            "read": Flow(tasks=1, processed_per_s=100 * load, true_rate_per_s=400 * load),
-            "work": Flow(tasks=tasks, processed_per_s=100 * load, true_rate_per_s=100, most=most),
-        },
-        {("read", "work"): 100 * load},
-    )
-    limits = snapshot.limits
-    return replace(
-        snapshot,
-        limits=replace(limits, scaling=replace(limits.scaling, scale_down_after_s=0.0)),
-    )
+    """With a source that is neither busy nor idle."""
+    return thalweg_streams.working(tasks, load, spare=4, most=most)
 
 
 def tasks_after(snapshot: Snapshot, how: Descent | None = None) -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import thalweg_streams
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.reasons import ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
@@ -16,28 +17,16 @@ from thalweg_scheduling.scale.parallelism_update import (
     system_latency_s,
     update_parallelism,
 )
-from thalweg_streams import NAN, NOW_S, Flow, seen, streaming
+from thalweg_streams import NAN, NOW_S, seen
 
 SETTLED = Memory(at_s=NOW_S - 30, began_s=NOW_S - 10_000)
-AT_ONCE = 0.0
 
 
 def working(tasks: int, load: float, *, wait_s: float = NAN, most: int = 1024) -> Snapshot:
-    """A source and a vertex whose tasks do 100/s each, `load` tasks' worth of them used."""
-    snapshot = streaming(
-        {
-            "read": Flow(tasks=1, processed_per_s=100 * load, true_rate_per_s=2e2 * load),
-            "work": Flow(tasks=tasks, processed_per_s=100 * load, true_rate_per_s=100, most=most),
-        },
-        {("read", "work"): 100 * load},
-    )
+    """With a source that is busy for half of the time, and tuples that wait for so long."""
+    snapshot = thalweg_streams.working(tasks, load, spare=2, most=most)
     assert snapshot.loads is not None
-    limits = snapshot.limits
-    return replace(
-        snapshot,
-        loads=replace(snapshot.loads, wait_s=np.full(tasks + 1, wait_s)),
-        limits=replace(limits, scaling=replace(limits.scaling, scale_down_after_s=AT_ONCE)),
-    )
+    return replace(snapshot, loads=replace(snapshot.loads, wait_s=np.full(tasks + 1, wait_s)))
 
 
 def tasks_after(snapshot: Snapshot, memory: Memory = SETTLED) -> int:
