@@ -98,6 +98,12 @@ def _workload() -> dict[str, Schema]:
 
 def _around() -> dict[str, Schema]:
     return {
+        "metricsSecrets": {
+            "type": "array",
+            "description": "Secrets for metrics sources; /etc/thalweg-secrets/NAME in pods.",
+            "items": text("Name of a secret.", pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
+            "uniqueItems": True,
+        },
         "serviceAccount": group(
             "Who the operator is.",
             name=text("Name; empty: the release's name."),

@@ -17,6 +17,8 @@ MASTER = "k8s://https://kubernetes.default.svc"
 EXECUTORS = "spark-role=executor"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 LONG_S = 300.0
+HELD_IN = "metrics"
+TOKEN_FILE = f"/etc/thalweg-secrets/{HELD_IN}/token"
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def driver_of(objects: list[dict[str, Any]], source: str) -> dict[str, Any]:
         del container[probe]
     container["command"] = ["python3", "-m", "thalweg_spark", "condense"]
     container["args"] = [f"--source={source}", "--store=/var/lib/thalweg/store"]
-    container["args"] += [f"--spark-master={MASTER}"]
+    container["args"] += [f"--spark-master={MASTER}", f"--token-file={TOKEN_FILE}"]
     metadata = {"name": "driver", "namespace": deployment["metadata"]["namespace"]}
     spec = {**template["spec"], "restartPolicy": "Never"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -82,7 +84,10 @@ def test_executors_pull_and_leave(
     kind: KindCluster, images: Images, prometheus: Prometheus, namespace: str, worker: str
 ) -> None:
     settings = {"condense": {"spark_master": MASTER}}
-    objects = render_operator(kind, images, namespace=namespace, settings=settings)
+    # Prometheus asks for no token here, but who cannot read the file sends no query.
+    more = {"metricsSecrets": [HELD_IN]}
+    objects = render_operator(kind, images, namespace=namespace, settings=settings, more=more)
+    kind.kubectl("create", "secret", "generic", HELD_IN, "-n", namespace, "--from-literal=token=t")
     kind.apply(*filter(is_needed, objects), driver_of(objects, prometheus.url))
     seen: dict[str, dict[str, Any]] = {}
 

@@ -80,6 +80,8 @@ def test_the_defaults_are_valid_and_complete() -> None:
         {"serviceMonitor": {"interval": "soon"}},
         {"crds": {"install": "yes"}},
         {"tolerations": {}},
+        {"metricsSecrets": ["Prometheus"]},
+        {"metricsSecrets": ["one", "one"]},
     ],
     ids=str,
 )

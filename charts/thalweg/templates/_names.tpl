@@ -46,11 +46,34 @@ true
 {{- end -}}
 {{- end -}}
 
+{{- /* Folders, never single files: only these follow a secret that is changed. A secret's name may
+be too long for a volume, hence numbers. */ -}}
+{{- define "thalweg.secretMounts" -}}
+{{- range $number, $name := .Values.metricsSecrets }}
+- {name: secret-{{ $number }}, mountPath: /etc/thalweg-secrets/{{ $name }}, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "thalweg.secretVolumes" -}}
+{{- range $number, $name := .Values.metricsSecrets }}
+- name: secret-{{ $number }}
+  secret: {secretName: {{ $name | quote }}, defaultMode: 0440}
+{{- end }}
+{{- end -}}
+
 {{- /* The executors' pod runs where the operator's may, and as who it does. */ -}}
 {{- define "thalweg.executorTemplate" -}}
 {{- $pod := .Files.Get "files/executor.yaml" | fromYaml -}}
 {{- $spec := pick .Values "nodeSelector" "tolerations" "imagePullSecrets" "priorityClassName" -}}
 {{- $spec = set $spec "securityContext" .Values.podSecurityContext -}}
+{{- /* Executors ask Prometheus themselves, so they need the same files at the same paths. */ -}}
+{{- with .Values.metricsSecrets -}}
+{{- $executor := index $pod.spec.containers 0 -}}
+{{- $mounts := include "thalweg.secretMounts" $ | fromYamlArray -}}
+{{- $_ := set $executor "volumeMounts" (concat $executor.volumeMounts $mounts) -}}
+{{- $volumes := include "thalweg.secretVolumes" $ | fromYamlArray -}}
+{{- $_ := set $pod.spec "volumes" (concat $pod.spec.volumes $volumes) -}}
+{{- end -}}
 {{- mergeOverwrite $pod (dict "spec" $spec) | toYaml -}}
 {{- end -}}
 

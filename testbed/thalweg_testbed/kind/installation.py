@@ -73,10 +73,15 @@ def condensing_engine(cluster: KindCluster) -> str | None:
 
 
 def render_operator(
-    cluster: KindCluster, images: Images, *, namespace: str, settings: Mapping[str, object]
+    cluster: KindCluster,
+    images: Images,
+    *,
+    namespace: str,
+    settings: Mapping[str, object],
+    more: Mapping[str, object] | None = None,
 ) -> list[dict[str, Any]]:
     """Return what the chart would install into a namespace, for a test to take parts of it."""
-    values = {**_values(cluster, images), "settings": dict(settings)}
+    values = {**_values(cluster, images), "settings": dict(settings), **(more or {})}
     helm = find_binaries([HELM])[HELM.name]
     words = ("template", "thalweg", _CHART, "--namespace", namespace, "--values", "-")
     version = json.loads(cluster.kubectl("get", "--raw", "/version"))["gitVersion"]
