@@ -7,6 +7,7 @@ from thalweg_operator.act.carry_out import Post
 from thalweg_operator.act.making import Batch, SharedBatch
 from thalweg_operator.cluster.resources import Object
 from thalweg_operator.deciding import Situation
+from thalweg_operator.observe.facts import PodFact
 from thalweg_operator.observe.survey import Need, Survey
 from thalweg_operator.sharing import Membership, host, record_of, senders_of
 from thalweg_scheduling.model.plan import Plan
@@ -46,9 +47,14 @@ def separate_pools(
 
 
 def shared_pool(
-    situation: Situation, topology: Object, survey: Survey, membership: Membership, plan: Plan
+    situation: Situation,
+    topology: Object,
+    pods: Sequence[PodFact],
+    seen: tuple[Survey, Membership],
+    plan: Plan,
 ) -> Pool:
     """One for the whole topology, whose tasks share pods."""
+    survey, membership = seen
     hosted = host(survey.needs, plan, situation, membership)
 
     def batch(posts: Sequence[Post]) -> SharedBatch:
@@ -58,6 +64,7 @@ def shared_pool(
             senders=senders_of(situation.spec),
             posts=posts,
             record=record_of(hosted.processes),
+            pods=pods,
         )
 
     return Pool(

@@ -222,8 +222,7 @@ class Tending:
     ) -> tuple[Pool, ...]:
         if seen.shared is None:
             return separate_pools(situation, vertices, plan)
-        found, membership = seen.shared
-        return (shared_pool(situation, self.facts.topology, found, membership, plan),)
+        return (shared_pool(situation, self.facts.topology, self.facts.pods, seen.shared, plan),)
 
     def _situation(
         self,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from thalweg_inner_streams import inner_stream, until
 from thalweg_runtime.simulated.offering import parse_profile
 from thalweg_runtime.worker.exposition import Exposition
 from thalweg_runtime.worker.process import Process, Work
-from thalweg_runtime.worker.settings import TaskIdentity, identity_of
+from thalweg_runtime.worker.settings import Before, TaskIdentity, identity_of
 from thalweg_runtime.worker.source import Source
 from thalweg_runtime.worker.task import Task
 from thalweg_stream_steps import WORDS_A_LINE
@@ -112,16 +113,60 @@ def test_a_process_is_replaced_as_a_whole_and_nothing_is_lost(tmp_path: Path) ->
                 return sample(process, "thalweg_processed_total", vertex="tally")
 
             await until(lambda: tallied(old) > LINES, "tuples flow")
-            new = await stream.start(everybody(tmp_path, 2), hosts[1], work)
+            former = Before(incarnation=1, address=hosts[0])
+            new = await stream.start(everybody(tmp_path, 2), hosts[1], work, former)
             write_all(tmp_path, hosts[1], 2)
             await until(lambda: tallied(new) > 0, "the new process has taken over")
             await stream.stop(old)
             (source,) = new.sources
             await until(lambda: source.is_finished, "everything is acknowledged")
-            # More is possible: those whom a source sends to go with it, and they keep its position.
-            assert tallied(old) + tallied(new) >= LINES * WORDS_A_LINE
+            assert tallied(old) + tallied(new) == LINES * WORDS_A_LINE
             assert tallied(new) > LINES, "the old one did it all"
             await stream.stop(new)
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_a_process_that_is_deleted_first_tells_the_next_how_far_it_came(tmp_path: Path) -> None:
+    """As when somebody deletes a pod: nobody else knows, so it stays until it is asked."""
+
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Shuffle") as stream:
+            hosts = [f"{stream.net}.{number}" for number in (9, 10)]
+            write_all(tmp_path, hosts[0])
+            work = Work(program="thalweg_stream_steps", profile=parse_profile("1000"), last=LINES)
+            old = await stream.start(everybody(tmp_path), hosts[0], work)
+            processed = partial(sample, name="thalweg_processed_total", vertex="tally")
+            await until(lambda: processed(old) > LINES, "tuples flow")
+            leaving = asyncio.create_task(stream.stop(old))
+            await until(lambda: all(one.is_idle for one in old.sources), "nothing is under way")
+            former = Before(incarnation=1, address=hosts[0])
+            new = await stream.start(everybody(tmp_path, 2), hosts[1], work, former)
+            write_all(tmp_path, hosts[1], 2)
+            await leaving
+            (source,) = new.sources
+            await until(lambda: source.is_finished, "everything is acknowledged")
+            assert processed(old) + processed(new) == LINES * WORDS_A_LINE
+            assert processed(new) > 0, "the old one did it all"
+            await stream.stop(new)
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_a_process_whose_forerunner_is_gone_begins_by_itself(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Shuffle") as stream:
+            host = f"{stream.net}.9"
+            write_all(tmp_path, host, 2)
+            work = Work(program="thalweg_stream_steps", profile=parse_profile("1000"), last=10)
+            gone = Before(incarnation=1, address=f"{stream.net}.10")
+            alone = await stream.start(everybody(tmp_path, 2), host, work, gone)
+            (source,) = alone.sources
+            await until(lambda: source.is_finished, "everything is acknowledged")
+            assert sample(alone, "thalweg_processed_total", vertex="read") == 10
+            await stream.stop(alone)
 
     asyncio.run(story())
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from thalweg_runtime.simulated.offering import parse_profile
 from thalweg_runtime.worker.process import Process, Work
-from thalweg_runtime.worker.settings import Identity, Limits, TaskIdentity
+from thalweg_runtime.worker.settings import Before, Identity, Limits, TaskIdentity
 from thalweg_stream_bed import KEY_GROUPS, free_port
 
 _beds = count(1)
@@ -46,10 +46,18 @@ class InnerStream:
     def routes(self) -> Path:
         return self.folder / "routes.json"
 
-    async def start(self, tasks: Sequence[TaskIdentity], host: str, work: Work) -> Process:
+    async def start(
+        self, tasks: Sequence[TaskIdentity], host: str, work: Work, *before: Before
+    ) -> Process:
         """Start a process with these tasks on an address of its own."""
         identity = Identity(
-            topology="inner", namespace="", pod=host, node="n0", domain="a", tasks=tuple(tasks)
+            topology="inner",
+            namespace="",
+            pod=host,
+            node="n0",
+            domain="a",
+            tasks=tuple(tasks),
+            before=before,
         )
         limits = Limits(port=self.port, dead_after_s=3.0, hand_over_s=2.0, grace_s=5.0)
         process = Process(identity, work, limits, host=host)

@@ -4,7 +4,7 @@ The owner is the StreamVertex, or the StreamTopology of pods that tasks share. A
 two skips numbers and makes no pod twice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -25,7 +25,8 @@ from thalweg_operator.cluster.resources import (
     Resource,
 )
 from thalweg_operator.errors import AlreadyExists, Conflict, NotFound, Refused
-from thalweg_operator.naming import Process, Unit
+from thalweg_operator.naming import Process, TaskKey, Unit
+from thalweg_operator.observe.facts import PodFact, tasks_in
 from thalweg_operator.observe.survey import Why
 
 Order = tuple[PodOrder, Post]
@@ -86,6 +87,8 @@ class SharedBatch:
     posts: Sequence[Post]
     record: Sequence[Mapping[str, Any]]
     """The processes as the status should have them."""
+    pods: Sequence[PodFact] = ()
+    """The topology's, as they are now."""
 
     @property
     def owner(self) -> Object:
@@ -119,10 +122,17 @@ class SharedBatch:
             template=self.templates[tasks[0].vertex],
             sends=any(task.vertex in self.senders for task in tasks),
             senders=self.senders,
+            before=tuple(pod for pod in self.pods if _knows_of(pod, tasks)),
             berth=post.berth,
             planned_node=post.planned_node,
             owner=owner_of(self.topology),
         )
+
+
+def _knows_of(pod: PodFact, tasks: Collection[TaskKey]) -> bool:
+    """Whether a pod can be asked about any of the tasks; one that leaves still can."""
+    is_there = pod.pod_ip is not None and pod.phase == "Running"
+    return is_there and not set(tasks).isdisjoint(tasks_in(pod))
 
 
 def make_pods(client: Client, batches: Sequence[Batch | SharedBatch]) -> Iterator[Happening]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from thalweg_operator import naming
 from thalweg_operator.naming import Process, TaskKey, Unit
+from thalweg_operator.observe.facts import PodFact
 from thalweg_operator.observe.requests import enlarged
 
 ROUTES_DIRECTORY = "/etc/thalweg/routes"
@@ -65,6 +66,8 @@ class PodOrder:
     owner: Owner
     senders: tuple[str, ...] = ()
     """Of a shared pod, the vertices that have out-edges."""
+    before: tuple[PodFact, ...] = ()
+    """Of a shared pod, those that run any of its tasks now: they know how far sources came."""
 
 
 def template_hash(template: Mapping[str, Any], *, sends: bool) -> str:
@@ -210,6 +213,8 @@ def _environment(order: PodOrder) -> list[dict[str, Any]]:
     unit = order.task
     if isinstance(unit, Process):
         words["THALWEG_TASKS"] = _told_tasks(order, unit)
+        if order.before:
+            words["THALWEG_BEFORE"] = _told_before(order.before)
     else:
         words["THALWEG_VERTEX"] = unit.vertex
         words["THALWEG_TASK"] = unit.name
@@ -225,6 +230,13 @@ def _environment(order: PodOrder) -> list[dict[str, Any]]:
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
         for name, path in fields.items()
     ]
+
+
+def _told_before(pods: Collection[PodFact]) -> str:
+    told = [
+        {"incarnation": naming.incarnation_of(pod.labels), "address": pod.pod_ip} for pod in pods
+    ]
+    return json.dumps(told, separators=(",", ":"))
 
 
 def _told_tasks(order: PodOrder, process: Process) -> str:

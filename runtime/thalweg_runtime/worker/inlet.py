@@ -56,6 +56,16 @@ class Host(Protocol):
         """Take groups over; return those that are one's own."""
 
 
+class Forerunner(Protocol):
+    """A source that a later pod of it asks how far it has come."""
+
+    def asked_by(self, heir: "Session") -> None:
+        """Tell it now, and once more at the end."""
+
+    def forget(self, heir: "Session") -> None:
+        """It has let go."""
+
+
 class Process(Protocol):
     """Whoever knows the tasks of this process."""
 
@@ -64,6 +74,9 @@ class Process(Protocol):
     def host(self, task: str, incarnation: int) -> Host | None:
         """The task, if this is the process of that incarnation."""
 
+    def source(self, task: str, incarnation: int) -> Forerunner | None:
+        """The source, if this is the process of that incarnation."""
+
     def spawn(self, doing: "asyncio.Future[None]") -> None:
         """Keep a reference until it is done."""
 
@@ -71,14 +84,16 @@ class Process(Protocol):
 class Session:
     """What one peer says."""
 
-    def __init__(self, process: Process) -> None:
-        """Nobody has said Hello yet."""
+    def __init__(self, process: Process, *, is_inside: bool = False) -> None:
+        """Nobody has said Hello yet. A peer that `is_inside` this process goes when it goes."""
         self._connection: Connection | None = None
         self.edge = ""
         self.source: tuple[str, int] | None = None
         """The task and the incarnation, if a source is the peer."""
         self._process = process
         self._host: Host | None = None
+        self._forerunner: Forerunner | None = None
+        self.is_inside = is_inside
         self._known = Known(0)
         self._in_hand: dict[int, int] = {}
         self._tuples = 0
@@ -114,6 +129,8 @@ class Session:
     def lost(self) -> None:
         """The peer is gone; what it sent and is in hand goes on, though nobody will hear of it."""
         self._connection = None
+        if self._forerunner is not None:
+            self._forerunner.forget(self)
         if self._host is not None:
             self._host.sessions.discard(self)
             for one in tuple(self._host.sessions):
@@ -133,8 +150,16 @@ class Session:
         self._say(Refuse(number, is_leaving))
 
     def leave(self) -> None:
-        """Tell the sender to send nothing more."""
-        self._say(Leave())
+        """Tell the sender to send nothing more.
+
+        One in the same process leaves too: what it has in hand is in this process' hands.
+        """
+        if not self.is_inside:
+            self._say(Leave())
+
+    def inherit(self, position: int, *, is_last_word: bool) -> None:
+        """Tell the next pod of a source how far this one has come; without credit it waits."""
+        self._say(Welcome(1 if is_last_word else 0, position))
 
     def _greet(self, frame: Frame) -> None:
         if not isinstance(frame, Hello) or frame.protocol != PROTOCOL:
@@ -142,6 +167,8 @@ class Session:
         host = None
         if frame.topology == self._process.topology:
             host = self._process.host(frame.to_task, frame.to_incarnation)
+            if self._is_heir(frame):
+                return
         if host is None or not self._is_current(host, frame):
             self._say(Leave())
             if self._connection is not None:
@@ -154,6 +181,15 @@ class Session:
         host.sessions.add(self)
         self.welcome()
 
+    def _is_heir(self, frame: Hello) -> bool:
+        """Whether a later pod of a source of this process asks, and is answered."""
+        if frame.vertex or frame.task != frame.to_task:
+            return False
+        self._forerunner = self._process.source(frame.to_task, frame.to_incarnation)
+        if self._forerunner is not None:
+            self._forerunner.asked_by(self)
+        return self._forerunner is not None
+
     def welcome(self) -> None:
         """Say how much is taken: of two pods of one source, only of the older.
 
@@ -165,7 +201,7 @@ class Session:
         credit = 0 if is_early else max(1, self._host.credit_tuples)
         self._say(Welcome(credit, self._known.position))
         if self._host.is_leaving and self.edge:
-            self._say(Leave())
+            self.leave()
 
     def is_before(self, other: "Session") -> bool:
         """Whether this is an older pod of the same source."""
@@ -191,7 +227,7 @@ class Session:
             raise Garbage("more than was credited")
         self._in_hand[batch.number] = count
         self._tuples += count
-        if host.is_leaving:
+        if host.is_leaving and not self.is_inside:
             self.refuse(batch.number, is_leaving=True)
         else:
             host.arrive(self, batch)

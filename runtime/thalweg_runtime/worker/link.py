@@ -103,6 +103,11 @@ class Link:
         self._delay_s = _SOONEST_S
 
     @property
+    def is_inside(self) -> bool:
+        """Whether the receiver is in the same process, and goes with it."""
+        return self.target.key in self._ways.neighbours
+
+    @property
     def load(self) -> float:
         """How much of its credit is used, from 0 to 1."""
         return min(1.0, (self.outstanding + len(self._records)) / max(1, self.credit_tuples))

@@ -13,11 +13,13 @@ from thalweg_runtime.simulated.offering import Profile
 from thalweg_runtime.worker.connection import Pulse, Wire
 from thalweg_runtime.worker.counters import Counters
 from thalweg_runtime.worker.exposition import Exposition
+from thalweg_runtime.worker.frames import Peer
 from thalweg_runtime.worker.inlet import Session
 from thalweg_runtime.worker.sender import Sender
 from thalweg_runtime.worker.settings import HTTP_PORT, Identity, Limits, TaskIdentity
 from thalweg_runtime.worker.source import Position, Source
 from thalweg_runtime.worker.step import load_step, step_of
+from thalweg_runtime.worker.succession import Succession
 from thalweg_runtime.worker.task import Task
 from thalweg_runtime.worker.ways import Ways
 from thalweg_runtime.worker.web import Web
@@ -26,6 +28,9 @@ from thalweg_scheduling.group import Origin
 _LOOK_S = 0.05
 _STILL_S = 0.3
 """Acknowledgements and refusals on their way get so long to arrive before ports are closed."""
+
+_FOLLOWED_S = 10.0
+"""A pod that is replaced is asked so soon, unless its image has still to be pulled."""
 
 _ORPHANED_S = 3.0
 """Without any sender for so long, nobody will say who should have the state."""
@@ -74,6 +79,11 @@ class Process:
     def host(self, task: str, incarnation: int) -> Task | None:
         """The task, if this is the process of that incarnation."""
         return self.tasks.get((task, incarnation))
+
+    def source(self, task: str, incarnation: int) -> Source | None:
+        """The source, if this is the process of that incarnation."""
+        found = (one for one in self.sources if one.me.task == task)
+        return next((one for one in found if one.me.incarnation == incarnation), None)
 
     def spawn(self, doing: "asyncio.Future[None]") -> None:
         """Keep a reference until it is done."""
@@ -133,12 +143,33 @@ class Process:
                 while not all(one.is_idle for one in every):
                     for one in every:
                         one.sender.flush()
+                    await self._close_idle_sources()
                     await asyncio.sleep(_LOOK_S)
+                await self._close_idle_sources()
                 await self._handed_over()
+                await self._followed()
                 await asyncio.sleep(_STILL_S)
                 _log.info("drained")
                 return
         _log.warning("not everything could be finished in %g s", self._limits.grace_s)
+
+    async def _close_idle_sources(self) -> None:
+        """Let the next pods of sources begin that have ended, whatever others still do."""
+        for source in self.sources:
+            if source.is_idle:
+                await source.close()
+
+    async def _followed(self) -> None:
+        """Wait for the next pods of sources whose position nobody else would keep.
+
+        Not for long: with a topology that is deleted, nobody follows.
+        """
+        waits_s = time.monotonic()
+        while not all(source.is_followed for source in self.sources):
+            if time.monotonic() - waits_s > _FOLLOWED_S:
+                _log.warning("nobody has asked how far the sources came")
+                return
+            await asyncio.sleep(_LOOK_S)
 
     async def _handed_over(self) -> None:
         """Wait until all state has gone to its new owners, while anybody could name them."""
@@ -178,6 +209,7 @@ class Process:
             is_source=step.is_source,
         )
         whole = self._identity
+        before = [Peer(me.task, one.incarnation, one.address, ()) for one in whole.before]
         origin = Origin(node=whole.node, domain=whole.domain, process=whole.pod or "this")
         self._ways.append(ways)
         sender = Sender(me, counters, ways=ways, limits=self._limits, origin=origin)
@@ -188,11 +220,11 @@ class Process:
                     me,
                     step,
                     sender,
-                    counters,
                     limits=self._limits,
                     profile=self._work.profile,
                     last=self._work.last,
                     position=Position(folder / me.task if folder else None),
+                    succession=Succession(ways, before),
                 )
             )
             return
@@ -205,4 +237,4 @@ class Process:
             limits=self._limits,
             emulated_wait_s=self._work.emulated_wait_s,
         )
-        self._neighbours[me.task, me.incarnation] = lambda: Session(self)
+        self._neighbours[me.task, me.incarnation] = lambda: Session(self, is_inside=True)

@@ -9,6 +9,7 @@ from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.counters import Counters
 from thalweg_runtime.worker.errors import InvalidRoutes
 from thalweg_runtime.worker.frames import Position, Record
+from thalweg_runtime.worker.link import Link
 from thalweg_runtime.worker.outlet import Outlet
 from thalweg_runtime.worker.routes import NO_ROUTES, Routes, RoutesFile, parse_routes
 from thalweg_runtime.worker.settings import Limits, TaskIdentity
@@ -37,7 +38,7 @@ class Sender:
         self.outlets: dict[str, Outlet] = {}
         self._every: tuple[Outlet, ...] = ()
         self._ended: list[Outlet] = []
-        self._counters = counters
+        self.counters = counters
         self._ways = ways
         self._limits = limits
         self._origin = origin
@@ -71,6 +72,17 @@ class Sender:
     def is_alone(self) -> bool:
         """Whether no receiver is there."""
         return not any(link.is_up for outlet in self._every for link in outlet.links.values())
+
+    @property
+    def is_among_its_own(self) -> bool:
+        """Whether there are receivers elsewhere, of which none is there yet."""
+        outside = self._outside
+        return bool(outside) and not any(link.is_up for link in outside)
+
+    @property
+    def is_known_elsewhere(self) -> bool:
+        """Whether a receiver that stays when this process goes hears how far the source came."""
+        return any(link.is_up and not link.is_leaving for link in self._outside)
 
     @property
     def is_early(self) -> bool:
@@ -119,7 +131,7 @@ class Sender:
             self.flush()
             if not self.is_full:
                 break
-            await self._counters.backpressured(self.room)
+            await self.counters.backpressured(self.room)
 
     async def run(self) -> None:
         """Follow the routes file for ever."""
@@ -141,7 +153,7 @@ class Sender:
             if outlet is None:
                 outlet = self.outlets[edge.to] = Outlet(
                     edge,
-                    self._counters,
+                    self.counters,
                     ways=self._ways,
                     limits=self._limits,
                     origin=self._origin,
@@ -160,6 +172,11 @@ class Sender:
         """Let go of all receivers."""
         for outlet in (*self._every, *self._ended):
             await outlet.close()
+
+    @property
+    def _outside(self) -> list[Link]:
+        links = (link for outlet in self._every for link in outlet.links.values())
+        return [link for link in links if not link.is_inside]
 
     def _read(self, text: str) -> None:
         try:

@@ -29,6 +29,14 @@ class TaskIdentity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A pod that this one takes tasks over from. All tasks of a pod have its incarnation."""
+
+    incarnation: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """The process, by the THALWEG_ variables of its environment."""
 
@@ -38,6 +46,8 @@ class Identity:
     node: str
     domain: str
     tasks: tuple[TaskIdentity, ...]
+    before: tuple[Before, ...] = ()
+    """Pods that ran any of the tasks when this one was made."""
 
 
 def identity_of(environment: Mapping[str, str]) -> Identity:
@@ -55,6 +65,10 @@ def identity_of(environment: Mapping[str, str]) -> Identity:
             node=environment.get("THALWEG_NODE", ""),
             domain=environment.get("THALWEG_DOMAIN", ""),
             tasks=tuple(_task(one) for one in found),
+            before=tuple(
+                Before(incarnation=int(one["incarnation"]), address=str(one["address"]))
+                for one in json.loads(environment.get("THALWEG_BEFORE") or "[]")
+            ),
         )
     except KeyError as error:
         raise InvalidSettings(f"{error.args[0]} is not set") from error

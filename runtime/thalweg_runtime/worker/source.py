@@ -7,15 +7,17 @@ from pathlib import Path
 
 from thalweg_runtime.simulated.offering import Profile
 from thalweg_runtime.worker.causes import Cause
-from thalweg_runtime.worker.counters import Counters
 from thalweg_runtime.worker.sender import Sender
 from thalweg_runtime.worker.settings import Limits, TaskIdentity
 from thalweg_runtime.worker.step import Step
+from thalweg_runtime.worker.succession import Heir, Succession
 
 _TICK_S = 0.001
 _SAVE_S = 0.5
 _ASK_S = 5.0
 """After the first receiver, others are waited for so long: they may know how far it had come."""
+_OTHERS_S = 30.0
+"""So long where only those in the same process are there, who know no more than the source."""
 
 
 class Position:
@@ -50,19 +52,22 @@ class Source:
         me: TaskIdentity,
         step: Step,
         sender: Sender,
-        counters: Counters,
         *,
         limits: Limits,
         profile: Profile,
         last: int | None,
         position: Position,
+        succession: Succession,
     ) -> None:
         """`last` is the number of tuples after which it has nothing more to say."""
         self.me = me
-        self.counters = counters
+        self.counters = sender.counters
         self.sender = sender
         self.position = position
         self.is_leaving = False
+        self._succession = succession
+        self._is_over = False
+        self._is_kept = False
         self._step = step
         self._limits = limits
         self._last = last
@@ -89,6 +94,11 @@ class Source:
     def is_finished(self) -> bool:
         """Whether it has said all that it had to say."""
         return self._last is not None and self._made >= self._last and self.is_idle
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether somebody who stays knows how far it came, if it came anywhere."""
+        return self._is_kept or self._succession.is_followed or not self.position.acknowledged
 
     def follow(self, profile: Profile, factor: float = 1.0) -> None:
         """Make so many times as many as the profile says; its time begins now."""
@@ -125,22 +135,49 @@ class Source:
         self.is_leaving = True
         self.sender.tell(self.position.acknowledged)
 
+    def asked_by(self, heir: Heir) -> None:
+        """The next pod wants to know how far this one has come."""
+        self._succession.asked_by(heir, self.position.acknowledged)
+
+    def forget(self, heir: Heir) -> None:
+        """The next pod has let go."""
+        self._succession.forget(heir)
+
     async def close(self) -> None:
-        """Write down how far it came, and tell those whom the pod after this one will ask."""
+        """Write down how far it came, tell those whom the next pod will ask, and let go of them."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._is_kept = self.sender.is_known_elsewhere
         self.position.save()
         self.sender.tell(self.position.acknowledged)
+        self._succession.end(self.position.acknowledged)
+        await self.sender.close()
+
+    async def _hear_the_former(self) -> int:
+        """Wait for the pods before this one; what is due meanwhile is their affair."""
+        async with asyncio.TaskGroup() as group:
+            hearing = group.create_task(self._succession.heard())
+            while not hearing.done():
+                self._accounted_s = time.monotonic()
+                await asyncio.sleep(_TICK_S)
+        return hearing.result()
 
     async def _find_position(self) -> None:
         """Begin where the pod before this one was, as far as anybody knows."""
+        told = await self._hear_the_former()
         while not self.sender.routes.edges and not self.sender.is_sink:
             await asyncio.sleep(_TICK_S)
         asked_s = time.monotonic()
-        while not self.sender.is_connected and time.monotonic() - asked_s < _ASK_S:
+        while not self.sender.is_connected:
+            patience_s = _OTHERS_S if self.sender.is_among_its_own else _ASK_S
+            if time.monotonic() - asked_s >= patience_s:
+                break
             # Nobody is there who could know; or the pod before this one still makes what is due.
             if self.sender.is_alone or self.sender.is_early:
                 asked_s = self._accounted_s = time.monotonic()
             await asyncio.sleep(_TICK_S)
-        self.position.acknowledged = max(self.position.acknowledged, self.sender.position)
+        self.position.acknowledged = max(self.position.acknowledged, told, self.sender.position)
         self._made = self.position.acknowledged
         self._accounted_s = time.monotonic()
 

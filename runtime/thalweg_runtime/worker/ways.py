@@ -1,10 +1,17 @@
 """How a task reaches another: over TCP, or by a call if it is in the same process."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from thalweg_runtime.worker.connection import Connection, Ear, Pulse, inside, opened
 from thalweg_runtime.worker.frames import PROTOCOL, Hello, Peer
+
+
+def _open_gate() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
 
 
 @dataclass(kw_only=True)
@@ -23,9 +30,13 @@ class Ways:
     """Tasks of this process, with what makes somebody there to listen."""
     is_leaving: bool = False
     is_source: bool = False
+    gate: asyncio.Event = field(default_factory=_open_gate)
+    """Whether receivers are greeted; a source waits for the pod before it."""
 
     async def open(self, ear: Ear, peer: Peer, *, among_peers: bool = False) -> None:
         """Connect and say Hello; OSError if the peer cannot be reached."""
+        if not among_peers:
+            await self.gate.wait()
         connection: Connection
         neighbour = self.neighbours.get((peer.name, peer.incarnation))
         if neighbour is not None:

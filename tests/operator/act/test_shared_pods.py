@@ -13,11 +13,12 @@ from thalweg_operator.act.carry_out import Happening, Post
 from thalweg_operator.act.making import SharedBatch, make_pods
 from thalweg_operator.act.manifests import Berth, PodOrder, pod_manifest, process_hash
 from thalweg_operator.act.structure import shared_budget_manifest
-from thalweg_operator.cluster.resources import STREAM_TOPOLOGIES
+from thalweg_operator.cluster.resources import PODS, STREAM_TOPOLOGIES
 from thalweg_operator.errors import Refused
 from thalweg_operator.naming import Process, tasks_named
+from thalweg_operator.observe.facts import PodFact
 from thalweg_operator.observe.survey import Need, Why
-from thalweg_operator_worlds import NAMESPACE, TOPOLOGY, ZONE, owner, template, topology
+from thalweg_operator_worlds import NAMESPACE, TOPOLOGY, ZONE, owner, pod, template, topology
 from thalweg_runtime.worker.settings import identity_of
 
 THREE = Process(index=4, tasks=tasks_named(["read-0", "split-0", "split-1"]))
@@ -72,6 +73,30 @@ def test_the_worker_understands_what_it_is_told() -> None:
         ("count", "count-0", 9),
     ]
     assert [str(one.routes) for one in found.tasks] == ["/etc/thalweg/routes/split.json", "None"]
+
+
+def test_it_is_told_who_runs_its_tasks_now() -> None:
+    def sharing(index: int, incarnation: int, tasks: str, **facts: Any) -> PodFact:
+        labels = {naming.PROCESS: str(index), naming.INCARNATION: str(incarnation)}
+        made = pod(labels=labels, annotations={naming.TASKS: tasks}, **facts)
+        return replace(made, labels=labels, pod_ip=f"10.0.0.{incarnation}")
+
+    pods = (
+        sharing(5, 3, "split-2,count-0", deleting=True),
+        sharing(7, 4, "count-0,count-1"),
+        sharing(8, 5, "split-0"),
+        sharing(9, 6, "split-2", phase="Failed"),
+        replace(sharing(9, 7, "split-2"), pod_ip=None),
+    )
+    client, body = making()
+    one = replace(batch(body, post(TWO), record=RECORD), pods=pods)
+    assert [done.why for done in made(client, one)] == [Why.FIRST]
+    new = client.found(PODS, NAMESPACE, "word-count-p5-1")
+    found = identity_of(environment(new))
+    assert [(one.incarnation, one.address) for one in found.before] == [
+        (3, "10.0.0.3"),
+        (4, "10.0.0.4"),
+    ]
 
 
 def test_each_sending_vertex_has_its_routes_in_one_folder() -> None:
