@@ -1,6 +1,7 @@
 """Stream workers: tuples a second and latency of one core, beside a bare transport and Bytewax."""
 
 import json
+import math
 import os
 import signal
 import socket
@@ -8,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from functools import partial
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -24,9 +26,14 @@ SECONDS = 8.0
 RECEIVERS = (2, 8, 32, 128, 256)
 _FAST = "10000000"
 _KEY_GROUPS = 1024
-_READY_S = 60.0
+_READY_S = 120.0
+_UNDER_WAY = 8192
+"""What a source makes before anything is acknowledged (`--pending-tuples`)."""
+_ENOUGH = 2 * _UNDER_WAY
+"""Of fewer tuples the cost is not told: what the sender does anyway would be most of it."""
 
 Routes = dict[str, Any]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +43,9 @@ class Seen:
     tuples_per_s: float
     p50_s: float
     p99_s: float
+
+
+_UNKNOWN = Seen(tuples_per_s=math.nan, p50_s=math.nan, p99_s=math.nan)
 
 
 def main() -> None:
@@ -49,18 +59,18 @@ def main() -> None:
 
 def _words_table() -> None:
     rows = []
-    raw = _zmq(0.0)
+    raw = _seen(_zmq, 0.0)
     for name, run in (("pyzmq, bare", _zmq), ("Thalweg", _ours), ("Bytewax", _bytewax)):
-        full = raw if run is _zmq else run(0.0)
-        half = run(full.tuples_per_s / 2)
+        full = raw if run is _zmq else _seen(run, 0.0)
+        half = _seen(run, full.tuples_per_s / 2)
         rows.append(
             (
                 name,
-                f"{full.tuples_per_s:,.0f}",
-                f"{full.tuples_per_s / raw.tuples_per_s:.2f}",
-                f"{half.tuples_per_s:,.0f}",
-                f"{half.p50_s * 1000:.2f}",
-                f"{half.p99_s * 1000:.2f}",
+                _shown(full.tuples_per_s, ",.0f"),
+                _shown(full.tuples_per_s / raw.tuples_per_s, ".2f"),
+                _shown(half.tuples_per_s, ",.0f"),
+                _shown(half.p50_s * 1000, ".2f"),
+                _shown(half.p99_s * 1000, ".2f"),
             )
         )
     head = ("WordCount, one core", "words/s", "of bare", "at half load", "p50 ms", "p99 ms")
@@ -70,9 +80,30 @@ def _words_table() -> None:
 def _receivers_table() -> None:
     rows = []
     for grouping in ("Shuffle", "Fields"):
-        costs = [_cost_s(grouping, receivers) * 1e6 for receivers in RECEIVERS]
-        rows.append((grouping, *(f"{cost:.1f}" for cost in costs)))
+        costs_s = [
+            _if_measured(partial(_cost_s, grouping, receivers), math.nan) for receivers in RECEIVERS
+        ]
+        rows.append((grouping, *(_shown(cost_s * 1e6, ".1f") for cost_s in costs_s)))
     _print(("sender's CPU, µs a tuple", *(f"{n} receivers" for n in RECEIVERS)), rows)
+
+
+def _seen(run: Callable[[float], Seen], rate: float) -> Seen:
+    """Half of a rate that is not known is not known either."""
+    return _UNKNOWN if math.isnan(rate) else _if_measured(partial(run, rate), _UNKNOWN)
+
+
+def _if_measured(measure: Callable[[], Found], unknown: Found) -> Found:
+    """What was measured, unless the machine was too slow for it."""
+    try:
+        return measure()
+    except (OSError, HTTPException, subprocess.TimeoutExpired) as error:
+        sys.stderr.write(f"not measured: {error!r}\n")
+        return unknown
+
+
+def _shown(value: float, form: str) -> str:
+    """A latency beyond the last bucket is not known either."""
+    return format(value, form) if math.isfinite(value) else "unknown"
 
 
 def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -96,8 +127,12 @@ def _bytewax(rate: float) -> Seen:
 
 def _told(words: Sequence[str]) -> Seen:
     command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    return Seen(**json.loads(done.stdout))
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_READY_S)
+    # Who gets nothing in time for the end tells nothing.
+    seen = Seen(**json.loads(done.stdout)) if done.stdout else None
+    if seen is None or not seen.tuples_per_s:
+        raise TimeoutError(f"nothing came through {' '.join(words)}")
+    return seen
 
 
 def _ours(rate: float) -> Seen:
@@ -115,14 +150,14 @@ def _ours(rate: float) -> Seen:
             if vertex != "count":
                 told["THALWEG_ROUTES"] = str(Path(folder, vertex))
             keep.enter_context(_worker(["--host", host, *ports], told))
-        _wait_for(hosts["count"], http_port)
+        _wait_for(hosts["count"], http_port, tuples=1)
         time.sleep(WARM_S)
         before = _scraped(hosts["count"], http_port)
         began_s = time.monotonic()
         time.sleep(SECONDS)
-        after = _scraped(hosts["count"], http_port)
+        after = _wait_for(hosts["count"], http_port, tuples=_processed(before) + 1)
         took_s = time.monotonic() - began_s
-        tuples = _of(after, "thalweg_processed_total") - _of(before, "thalweg_processed_total")
+        tuples = _processed(after) - _processed(before)
         p50_s, p99_s = (_quantile_s(before, after, share) for share in (0.5, 0.99))
         return Seen(tuples_per_s=tuples / took_s, p50_s=p50_s, p99_s=p99_s)
 
@@ -138,19 +173,17 @@ def _cost_s(grouping: str, receivers: int) -> float:
         tasks = [{"vertex": "take", "task": f"take-{n}"} for n in range(receivers)]
         told = {"THALWEG_TASKS": json.dumps(tasks)}
         keep.enter_context(_worker(["--host", receiver, *ports], told))
-        _wait_for(receiver, http_port, ready=True)
+        _wait_for(receiver, http_port, tuples=0)
         me = {"THALWEG_TASK": "read-0", "THALWEG_VERTEX": "read"}
         me["THALWEG_ROUTES"] = str(Path(folder, "read"))
         keep.enter_context(_worker(["--host", sender, *ports], me))
-        _wait_for(sender, http_port)
+        # Keyed receivers first ask each other for state, while the source has made all it may.
+        _wait_for(sender, http_port, tuples=2 * _UNDER_WAY)
         time.sleep(WARM_S)
         before = _scraped(sender, http_port)
         time.sleep(SECONDS / 2)
-        after = _scraped(sender, http_port)
-        spent_s, made = (
-            _of(after, name) - _of(before, name)
-            for name in ("thalweg_cpu_seconds_total", "thalweg_processed_total")
-        )
+        after = _wait_for(sender, http_port, tuples=_processed(before) + _ENOUGH)
+        spent_s, made = _cpu_s(after) - _cpu_s(before), _processed(after) - _processed(before)
         return spent_s / made
 
 
@@ -208,22 +241,26 @@ def _scraped(host: str, port: int) -> dict[str, float]:
     }
 
 
-def _of(scraped: dict[str, float], name: str) -> float:
-    return scraped.get(name, 0.0)
+def _processed(scraped: dict[str, float]) -> float:
+    return scraped.get("thalweg_processed_total", 0.0)
 
 
-def _wait_for(host: str, port: int, *, ready: bool = False) -> None:
-    """Until it has processed something, or answers at all."""
+def _cpu_s(scraped: dict[str, float]) -> float:
+    return scraped.get("thalweg_cpu_seconds_total", math.nan)
+
+
+def _wait_for(host: str, port: int, *, tuples: float) -> dict[str, float]:
+    """What it tells once it has processed so many; with 0, once it answers at all."""
     deadline_s = time.monotonic() + _READY_S
     while True:
         try:
             found = _scraped(host, port)
-            if ready or _of(found, "thalweg_processed_total"):
-                return
+            if _processed(found) >= tuples:
+                return found
         except OSError:
             pass
         if time.monotonic() > deadline_s:
-            raise TimeoutError(f"nothing flows through {host}")
+            raise TimeoutError(f"{host} did not process {tuples:,.0f} tuples in {_READY_S:g} s")
         time.sleep(0.05)
 
 
@@ -235,13 +272,15 @@ def _quantile_s(before: dict[str, float], after: dict[str, float], share: float)
         for key, value in after.items()
         if key.startswith(name)
     )
+    if not counts:
+        return math.nan
     wanted = share * counts[-1][1]
     low_s, below = 0.0, 0.0
     for bound_s, count in counts:
         if count >= wanted and count > below:
             return low_s + (bound_s - low_s) * (wanted - below) / (count - below)
         low_s, below = bound_s, count
-    return float("nan")
+    return math.nan
 
 
 def _free_port() -> int:

@@ -1,0 +1,51 @@
+"""The tables of stream workers are printed whole, whatever could not be measured."""
+
+import math
+
+import pytest
+
+from bench import stream_workers
+
+
+def test_a_cost_that_was_not_measured_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cost_s(grouping: str, receivers: int) -> float:
+        if grouping == "Fields" and receivers == 8:
+            raise TimeoutError("too slow")
+        return receivers * 1e-6
+
+    monkeypatch.setattr(stream_workers, "_cost_s", cost_s)
+    monkeypatch.setattr(stream_workers, "RECEIVERS", (2, 8))
+    stream_workers._receivers_table()
+    told = capsys.readouterr()
+    assert told.out.splitlines()[2:4] == ["| Shuffle | 2.0 | 8.0 |", "| Fields | 2.0 | unknown |"]
+    assert "too slow" in told.err
+
+
+def test_nothing_is_asked_for_at_half_of_an_unknown_rate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bare(rate: float) -> stream_workers.Seen:
+        raise TimeoutError(f"nothing came at {rate:g}")
+
+    def other(rate: float) -> stream_workers.Seen:
+        assert not math.isnan(rate)
+        return stream_workers.Seen(tuples_per_s=rate or 100.0, p50_s=0.001, p99_s=math.inf)
+
+    monkeypatch.setattr(stream_workers, "_zmq", bare)
+    monkeypatch.setattr(stream_workers, "_ours", other)
+    monkeypatch.setattr(stream_workers, "_bytewax", other)
+    stream_workers._words_table()
+    told = capsys.readouterr()
+    assert told.out.splitlines()[2:4] == [
+        "| pyzmq, bare | unknown | unknown | unknown | unknown | unknown |",
+        "| Thalweg | 100 | unknown | 50 | 1.00 | unknown |",
+    ]
+    assert told.err.count("nothing came") == 1
+
+
+@pytest.mark.slow
+def test_the_cost_is_measured_with_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_workers, "SECONDS", 0.5)
+    assert stream_workers._cost_s("Fields", 2) > 0
