@@ -1,9 +1,10 @@
 """Condensing pass after pass from a real Prometheus: how long one takes, and what it holds."""
 
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def warm(tasks: int = 500, nodes: int = 50, minutes: float = 15.0) -> None:
 
 
 def _timed(engine: Engine, request: Request, samples: int) -> list[object]:
-    kept = [engine.find(request).seconds for _ in range(WARM_PASSES + 3)][3:]
+    kept = [_seconds(engine, request) for _ in range(WARM_PASSES + 3)][3:]
     whole = [one["pull"] + one["condense"] for one in kept]
     return [
         engine.name,
@@ -64,6 +65,12 @@ def _timed(engine: Engine, request: Request, samples: int) -> list[object]:
         spread([one["condense"] for one in kept]),
         spread(whole),
     ]
+
+
+def _seconds(engine: Engine, request: Request) -> Mapping[str, float]:
+    found = engine.find(request).seconds
+    sys.stderr.write(f"{engine.name}: {found['pull']:.1f} + {found['condense']:.1f} s\n")
+    return found
 
 
 def passes(count: int) -> None:
