@@ -46,12 +46,12 @@ test-fast: setup ## the pure tests, in about a minute
 
 .PHONY: test-slow
 test-slow: setup ## pure tests that take longer
-	@$(BIN)/pytest $(AGAIN) -m "slow and not control_plane and not spark"
+	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m "slow and not control_plane and not spark"
 
 .PHONY: test-spark
 test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is installed where it is missing)
 	@$(BIN)/python -m thalweg_testbed.java
-	@$(BIN)/pytest $(AGAIN) -m spark
+	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m spark
 
 .PHONY: test-plane
 test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)

@@ -100,7 +100,7 @@ def rig(tmp_path: Path, server: FakePrometheus) -> Iterator[Rig]:
     made.close()
 
 
-def test_killed_and_hung_sparks_are_replaced_and_numpy_bridges_the_time(rig: Rig) -> None:
+def test_a_killed_spark_is_replaced_and_numpy_bridges_the_time(rig: Rig) -> None:
     rig.until_made_by("numpy", runs=1)
     rig.until_made_by("spark", runs=1)
     assert not rig.resident.is_lost, "a start that was meant is no fault"
@@ -112,6 +112,9 @@ def test_killed_and_hung_sparks_are_replaced_and_numpy_bridges_the_time(rig: Rig
     rig.until_made_by("spark", runs=1)
     assert not any(Path(f"/proc/{process}").exists() for process in first), "nothing is left"
 
+
+def test_a_hung_spark_is_replaced_and_numpy_bridges_the_time(rig: Rig) -> None:
+    rig.until_made_by("spark", runs=1)
     hung = rig.resident.pid
     os.kill(rig.jvm(), signal.SIGSTOP)
     rig.until_made_by("numpy", runs=2)
