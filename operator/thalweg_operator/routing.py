@@ -97,6 +97,11 @@ class Routing:
             replicas=max(1, wanted[edge.target].replicas),
             receivers=tuple(one for one in receivers if one is not None),
             weights=weights,
+            senders=tuple(
+                (pod.node, self.domains.get(pod.node, ""))
+                for pod in surveys[edge.source].serving.values()
+                if pod.node is not None
+            ),
         )
 
     def _manifest(self, vertex: Object, name: str, edges: list[RoutedEdge]) -> Object:

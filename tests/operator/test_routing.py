@@ -74,6 +74,7 @@ def write(
     before: dict[str, Any] | None,
     all_pods: tuple[PodFact, ...],
     planned: dict[str, float] | None = None,
+    grouping: str = "Shuffle",
 ) -> tuple[FakeClient, dict[str, Any]]:
     """Write the routes once; what was written, and what they say now."""
     vertices = {name: stream_vertex(name) for name in ("read", "split")}
@@ -89,7 +90,7 @@ def write(
     routing = Routing(
         client=client,
         facts=found,
-        spec=topology_spec(),
+        spec=topology_spec(edges=[{"from": "read", "to": "split", "grouping": {"type": grouping}}]),
         domains={"n1": "a"},
         planned={} if planned is None else {EDGE: planned},
     )
@@ -134,6 +135,15 @@ def test_an_edge_that_is_grouped_anew_begins_evenly() -> None:
         domains={},
     )
     assert routing.weights() == {EDGE: {}}
+
+
+def test_senders_are_told_where_senders_are() -> None:
+    readers = (*pods()[2:], pod(0, vertex="read"), pod(1, vertex="read", on="n2"))
+    _, document = write(None, readers, grouping="NearSource")
+    assert document["edges"][0]["senders"] == [
+        {"node": "n1", "domain": "a", "tasks": 1},
+        {"node": "n2", "domain": "", "tasks": 1},
+    ]
 
 
 def announced(client: FakeClient) -> set[str]:

@@ -208,7 +208,7 @@ def test_weights_and_missing_receivers_in_routes_count() -> None:
         ("Shuffle", (1 / 2, 1 / 2)),
         ("PartialKey", (1 / 2, 1 / 2)),
         ("WChoices", (1 / 2, 1 / 2)),
-        ("NearSource", (1, 0)),
+        ("NearSource", (1 / 2, 1 / 2)),  # all senders are beside split-0, which weighs a half
         ("LoadAwareLocal", (1, 0)),
         ("Global", (1, 0)),
         ("Broadcast", (1, 1)),

@@ -15,12 +15,16 @@ HERE, NEAR, FAR = Place(), Place(node="n1"), Place(node="n2", domain="b")
 
 
 async def shares(
-    folder: Path, grouping: str, places: Sequence[Place], keys: tuple[str, ...] = ()
+    folder: Path,
+    grouping: str,
+    places: Sequence[Place],
+    keys: tuple[str, ...] = (),
+    senders: Sequence[Place] = (),
 ) -> list[float]:
     """The part of the source's tuples that each receiver gets."""
     async with inner_stream(folder, grouping, keys=keys) as stream:
         receivers = [await stream.receive(index) for index in range(len(places))]
-        stream.route(places)
+        stream.route(places, senders=senders)
         (source,) = (await stream.send(last=COUNT)).sources
         await until(lambda: source.is_finished, "everything is acknowledged")
         got = [sum(task.counters.processed for task in one.tasks.values()) for one in receivers]
@@ -52,6 +56,21 @@ def test_near_source_keeps_the_shares_of_the_equations(tmp_path: Path) -> None:
     got = asyncio.run(shares(tmp_path, "NearSource", places))
     assert got == pytest.approx(expected, abs=0.01)
     assert expected[0] > expected[2], "the example has nothing near"
+
+
+@pytest.mark.parametrize(
+    ("senders", "kept"),
+    [
+        ([HERE], 0.5),  # the only sender: everybody has its half from it
+        ([HERE, FAR], 1.0),  # one of two: the half of all that it sends stays here
+        ([HERE, HERE, HERE, FAR], 2 / 3),  # three quarters come from here, a half stays
+    ],
+)
+def test_near_source_leaves_a_part_to_the_senders_beside_it(
+    tmp_path: Path, senders: list[Place], kept: float
+) -> None:
+    got = asyncio.run(shares(tmp_path, "NearSource", [HERE, FAR], senders=senders))
+    assert got == pytest.approx([kept, 1 - kept], abs=0.01)
 
 
 def test_load_aware_local_stays_on_the_node(tmp_path: Path) -> None:

@@ -86,8 +86,10 @@ class InnerStream:
         work = Work(program="thalweg_stream_steps", profile=parse_profile(rate), last=last)
         return await self.start([me], f"{self.net}.{incarnation}", work)
 
-    def route(self, places: Sequence[Place], incarnation: int = 1) -> None:
-        """Write the routes to a receiver at each place."""
+    def route(
+        self, places: Sequence[Place], incarnation: int = 1, senders: Sequence[Place] = ()
+    ) -> None:
+        """Write the routes to a receiver at each place, and where senders are if that is told."""
         self.version += 1
         tasks = [
             {
@@ -102,7 +104,9 @@ class InnerStream:
             for index, place in enumerate(places)
         ]
         grouping = {"type": self.grouping, "keys": list(self.keys)}
-        edges = [{"to": self.receiver, "grouping": grouping, "tasks": tasks}]
+        edge = {"to": self.receiver, "grouping": grouping, "tasks": tasks}
+        told = [{"node": one.node, "domain": one.domain, "tasks": 1} for one in senders]
+        edges = [{**edge, "senders": told} if senders else edge]
         beside = self.routes.with_suffix(".new")
         beside.write_text(json.dumps({"version": self.version, "edges": edges}))
         beside.replace(self.routes)

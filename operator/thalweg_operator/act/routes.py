@@ -1,6 +1,7 @@
 """Which tasks a vertex sends to: the file that every sender reads (docs/routes.schema.json)."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,10 @@ class Receiver:
     domain: str
 
 
+Place = tuple[str, str]
+"""A node and its domain."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedEdge:
     """One out-edge with the receivers that serve at the moment."""
@@ -33,6 +38,8 @@ class RoutedEdge:
     receivers: tuple[Receiver, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
     """Task to weight; a task that is not in it gets as much as the others on average."""
+    senders: tuple[Place, ...] = ()
+    """The node and the domain of each sending task."""
 
 
 def receiver_of(task: TaskKey, pod: PodFact, domains: Mapping[str, str]) -> Receiver | None:
@@ -114,11 +121,18 @@ def _weight(weights: Mapping[str, float], task: str) -> float:
 
 
 def _edge(edge: RoutedEdge) -> dict[str, Any]:
-    return {
+    told: dict[str, Any] = {
         "to": edge.to,
         "grouping": dict(edge.grouping),
         "tasks": [_task(edge, receiver) for receiver in edge.receivers],
     }
+    if edge.grouping.get("type") == "NearSource":
+        # Each sender has to know how many others keep to the receivers beside it.
+        told["senders"] = [
+            {"node": node, "domain": domain, "tasks": count}
+            for (node, domain), count in sorted(Counter(edge.senders).items())
+        ]
+    return told
 
 
 def _task(edge: RoutedEdge, receiver: Receiver) -> dict[str, Any]:

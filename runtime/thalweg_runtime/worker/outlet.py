@@ -18,6 +18,7 @@ from thalweg_scheduling.group import (
     Origin,
     Picker,
     Receiver,
+    Senders,
     joined_key,
     key_bytes,
     key_group,
@@ -58,6 +59,7 @@ class Outlet:
         self._retired: set[Link] = set()
         self._grouping = GroupingType(edge.grouping)
         self._keys = edge.keys
+        self._senders = edge.senders
         self._counters = counters
         self._ways = ways
         self._limits = limits
@@ -86,8 +88,9 @@ class Outlet:
         """Send by these routes from now on; what is not sent yet is dealt out anew."""
         unsent = {link: link.take_unsent() for link in self.links.values()}
         before = self.links
-        if edge.grouping != self._grouping:
+        if edge.grouping != self._grouping or edge.senders != self._senders:
             self._picker = None
+        self._senders = edge.senders
         self._keys, self._grouping = edge.keys, GroupingType(edge.grouping)
         self.links = {}
         for target in edge.targets:
@@ -274,8 +277,10 @@ class Outlet:
             if self._picker is not None:
                 return self._picker.update(receivers)
             origin = self._whereabouts(receivers)
-            seed = self._ways.seed
-            return picker_for(self._grouping, receivers, origin, seed=seed)
+            senders = self._senders_around(origin)
+            return picker_for(
+                self._grouping, receivers, origin, senders=senders, seed=self._ways.seed
+            )
         except NoReceiver:
             return None
 
@@ -286,11 +291,20 @@ class Outlet:
         return replace(link.target.receiver, process=self._origin.process)
 
     def _whereabouts(self, receivers: Sequence[Receiver]) -> Origin:
-        """The sender's own place; a receiver on the same node tells the domain."""
+        """The sender's own place; whoever else is on the same node tells the domain."""
         if self._origin.domain:
             return self._origin
-        domains = (one.domain for one in receivers if one.node == self._origin.node)
+        others: list[Origin | Receiver] = [*self._senders, *receivers]
+        domains = (one.domain for one in others if one.node == self._origin.node)
         return replace(self._origin, domain=next(domains, ""))
+
+    def _senders_around(self, origin: Origin) -> Senders:
+        """Where all senders are; routes know nodes, and this process knows who shares it."""
+        here = replace(origin, process="")
+        if here not in self._senders:
+            return self._senders
+        beside = self._senders[here] - self._ways.siblings
+        return {**self._senders, here: max(0, beside), origin: self._ways.siblings}
 
     def _tell(self, version: int, leaving: dict[tuple[str, int], Link]) -> None:
         """Tell receivers, and those that were, who owns what."""

@@ -205,6 +205,7 @@ class Process:
             port=self._limits.port,
             pulse=self._pulse,
             seed=me.index,
+            siblings=sum(one.vertex == me.vertex for one in self._identity.tasks),
             neighbours=self._neighbours,
             is_source=step.is_source,
         )

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from thalweg_runtime.worker.errors import InvalidRoutes
 from thalweg_runtime.worker.frames import Peer
-from thalweg_scheduling.group.receivers import Receiver
+from thalweg_scheduling.group.receivers import Origin, Receiver, Senders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class EdgeRoutes:
     grouping: str
     keys: tuple[str, ...]
     targets: tuple[Target, ...]
+    senders: Senders = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,16 @@ def _edge(edge: Mapping[str, Any]) -> EdgeRoutes:
         grouping=str(grouping["type"]),
         keys=tuple(str(key) for key in grouping.get("keys") or ()),
         targets=tuple(_target(task) for task in edge["tasks"]),
+        senders=_senders(edge.get("senders") or ()),
     )
+
+
+def _senders(found: Sequence[Mapping[str, Any]]) -> Senders:
+    counts: dict[Origin, int] = {}
+    for one in found:
+        place = Origin(node=str(one["node"]), domain=str(one.get("domain", "")))
+        counts[place] = counts.get(place, 0) + max(0, int(one["tasks"]))
+    return MappingProxyType(counts)
 
 
 def _target(task: Mapping[str, Any]) -> Target:

@@ -26,6 +26,8 @@ class Ways:
     pulse: Pulse
     seed: int = 0
     """So that tasks do not all begin with the same receiver."""
+    siblings: int = 1
+    """Tasks of the vertex in this process, this one included."""
     neighbours: dict[tuple[str, int], Callable[[], Ear]] = field(default_factory=dict)
     """Tasks of this process, with what makes somebody there to listen."""
     is_leaving: bool = False

@@ -15,12 +15,14 @@ from thalweg_scheduling.group.load_aware_local import LoadAwareLocal, Locality
 from thalweg_scheduling.group.near_source import NearSource, near_source_shares
 from thalweg_scheduling.group.partial_key import PartialKey
 from thalweg_scheduling.group.receivers import (
+    NOBODY,
     NOWHERE,
     Nearness,
     NoReceiver,
     Origin,
     Picker,
     Receiver,
+    Senders,
     nearness,
 )
 from thalweg_scheduling.group.shuffle import Shuffle
@@ -31,6 +33,7 @@ from thalweg_scheduling.model.graph import GroupingType
 
 __all__ = [
     "KEY_GROUPS",
+    "NOBODY",
     "NOWHERE",
     "Broadcast",
     "Fields",
@@ -45,6 +48,7 @@ __all__ = [
     "PartialKey",
     "Picker",
     "Receiver",
+    "Senders",
     "Shuffle",
     "WChoices",
     "WeightSteps",
@@ -64,13 +68,17 @@ def picker_for(
     receivers: Sequence[Receiver],
     origin: Origin = NOWHERE,
     *,
+    senders: Senders = NOBODY,
     seed: int = 0,
 ) -> Picker:
-    """The picker of a grouping; give each sender a seed of its own, such as its index."""
+    """The picker of a grouping; give each sender a seed of its own, such as its index.
+
+    `senders` says where all senders of the edge are, as far as somebody told.
+    """
     if grouping in _SIMPLE:
         return _SIMPLE[grouping](receivers)
     if grouping is GroupingType.NEAR_SOURCE:
-        return NearSource(receivers, origin, seed=seed)
+        return NearSource(receivers, origin, senders=senders, seed=seed)
     if grouping is GroupingType.LOAD_AWARE_LOCAL:
         return LoadAwareLocal(receivers, origin, seed=seed)
     if grouping is GroupingType.SHUFFLE:

@@ -13,16 +13,18 @@ to the least PC. Between the node and everywhere there is one more circle, the d
 domain it is the paper's.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 
 from thalweg_scheduling.group.drawing import Draw, started
 from thalweg_scheduling.group.receivers import (
+    NOBODY,
     NOWHERE,
     Nearness,
     Origin,
     Receiver,
-    nearness,
+    Senders,
     serving,
 )
 
@@ -87,24 +89,26 @@ def _spare(one: Measured) -> float:
 class NearSource:
     """Draws by shares that a sender works out from routes: weights, nodes and its own place.
 
-    A weight is the part of the edge's whole stream that the receiver should get. A sender does not
-    know the others; it takes it that senders are spread as receivers are. So its node keeps its
-    receivers' part times the number of nodes, at most everything; then its domain likewise.
+    A weight is the part of the edge's whole stream that the receiver should get, and gets if all
+    senders send alike. Every sender works out the same: what the senders on each node can keep
+    there, then in each domain, then what is left for whom.
     """
 
-    __slots__ = ("_draw", "_origin")
+    __slots__ = ("_draw", "_origin", "_senders")
 
     def __init__(
         self,
         receivers: Sequence[Receiver],
         origin: Origin = NOWHERE,
         *,
+        senders: Senders = NOBODY,
         seed: int = 0,
         shares: Sequence[float] | None = None,
     ) -> None:
-        """Give `shares` where somebody who knows all senders has worked them out."""
+        """Give `shares` where somebody who knows all rates has worked them out."""
         self._origin = origin
-        wanted = routed_shares(receivers, origin) if shares is None else shares
+        self._senders = senders
+        wanted = routed_shares(receivers, origin, senders) if shares is None else shares
         self._draw = Draw(wanted, at=started(seed))
 
     @property
@@ -118,38 +122,93 @@ class NearSource:
 
     def update(self, receivers: Sequence[Receiver]) -> "NearSource":
         """Go on drawing from where this one is."""
-        after = NearSource(receivers, self._origin)
+        after = NearSource(receivers, self._origin, senders=self._senders)
         after._draw.at = self._draw.at
         return after
 
 
-def routed_shares(receivers: Sequence[Receiver], origin: Origin) -> list[float]:
+def routed_shares(
+    receivers: Sequence[Receiver], origin: Origin, senders: Senders = NOBODY
+) -> list[float]:
     """The share of each receiver by the rule of NearSource."""
     places = serving(receivers)
     total = sum(receivers[place].weight for place in places)
-    near = {place: nearness(origin, receivers[place]) for place in places}
-    shares = [0.0] * len(receivers)
-    kept = 0.0
+    spare = {place: receivers[place].weight / total for place in places}
+    left = _parts(senders, origin) or _spread_as(receivers, places, origin)
+    shares, mine = [0.0] * len(receivers), 1.0
     for circle in Nearness:
-        ring = [place for place in places if near[place] is circle]
-        weight = sum(receivers[place].weight for place in ring)
-        if weight <= 0:
-            continue
-        inside = sum(receivers[place].weight for place in places if near[place] <= circle)
-        spots = _spots([receivers[place] for place in places], circle)
-        keeps = 1.0 if circle is Nearness.ELSEWHERE else min(1.0, spots * inside / total)
-        for place in ring:
-            shares[place] = max(0.0, keeps - kept) * receivers[place].weight / weight
-        kept = max(kept, keeps)
+        room = _by_spot(circle, ((receivers[place], part) for place, part in spare.items()))
+        asked = _by_spot(circle, left.items())
+        kept = {
+            spot: min(room[spot], asked[spot])
+            for spot in room
+            if room[spot] > 0 and asked.get(spot, 0.0) > 0
+        }
+        here = _spot(circle, origin)
+        for place, part in spare.items():
+            spot = _spot(circle, receivers[place])
+            if spot is None or spot not in kept:
+                continue
+            if spot == here:
+                shares[place] += mine * (kept[spot] / asked[spot]) * (part / room[spot])
+            spare[place] = part * (1 - kept[spot] / room[spot])
+        if here is not None and here in kept:
+            mine *= 1 - kept[here] / asked[here]
+        left = {
+            one: part * (1 - kept[spot] / asked[spot])
+            if (spot := _spot(circle, one)) is not None and spot in kept
+            else part
+            for one, part in left.items()
+        }
     return shares
 
 
-def _spots(receivers: Sequence[Receiver], circle: Nearness) -> int:
-    """In how many processes, nodes or domains the receivers are."""
+def _spot(circle: Nearness, one: Origin | Receiver) -> tuple[str, ...] | None:
+    """What of a place has to be the same for two to be so near; nothing where it is not known."""
+    if circle is Nearness.ELSEWHERE:
+        return ()
     names = {
-        Nearness.PROCESS: {one.process for one in receivers},
-        Nearness.NODE: {one.node for one in receivers},
-        Nearness.DOMAIN: {one.domain for one in receivers},
-        Nearness.ELSEWHERE: {""},
+        Nearness.PROCESS: one.process,
+        Nearness.NODE: one.node,
+        Nearness.DOMAIN: one.domain,
     }
-    return len(names[circle])
+    return (names[circle],) if names[circle] else None
+
+
+def _by_spot(
+    circle: Nearness, parts: Iterable[tuple[Origin | Receiver, float]]
+) -> dict[tuple[str, ...], float]:
+    found: dict[tuple[str, ...], float] = {}
+    for one, part in parts:
+        spot = _spot(circle, one)
+        if spot is not None:
+            found[spot] = found.get(spot, 0.0) + part
+    return found
+
+
+def _parts(senders: Senders, origin: Origin) -> dict[Origin, float]:
+    """The part of the stream that comes from each place, whoever asks being among them."""
+    counts = {place: count for place, count in senders.items() if count > 0}
+    if counts:
+        counts.setdefault(origin, 1)
+    whole = sum(counts.values())
+    return {place: count / whole for place, count in counts.items()}
+
+
+def _spread_as(
+    receivers: Sequence[Receiver], places: Sequence[int], origin: Origin
+) -> dict[Origin, float]:
+    """Where nobody says where senders are: as many on this node as on each that has receivers."""
+    homes = {
+        Origin(node=one.node, domain=one.domain, process=one.process)
+        for one in (receivers[place] for place in places)
+    }
+    if not any(_is_home(home, origin) for home in homes):
+        homes.add(origin)
+    nodes = Counter(home.node for home in homes)
+    return {home: 1 / len(nodes) / nodes[home.node] for home in sorted(homes, key=astuple)}
+
+
+def _is_home(home: Origin, origin: Origin) -> bool:
+    """Whether senders there stand for this one."""
+    return home.node == origin.node and home.process in ("", origin.process)

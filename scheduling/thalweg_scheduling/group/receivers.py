@@ -5,10 +5,11 @@ keeps what it has learnt by itself (whose turn it is, how much went to whom) and
 receivers or new weights make a new picker by `update`, which takes over what must not be lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
 
 from thalweg_scheduling.model.errors import SchedulingError
 
@@ -42,6 +43,11 @@ class Origin:
 
 
 NOWHERE = Origin()
+
+Senders: TypeAlias = Mapping[Origin, int]
+"""How many senders an edge has in each place."""
+NOBODY: Senders = MappingProxyType({})
+"""Nobody said where they are."""
 
 
 class Nearness(IntEnum):

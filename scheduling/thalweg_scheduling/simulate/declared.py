@@ -1,5 +1,6 @@
 """A workload from what is known of a program, rather than from what was measured of it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -123,7 +124,8 @@ def _routed(
         for origin in (where[task] for task in senders.tolist())
     ]
     # Senders in one place share alike, and there may be hundreds of them.
-    found = {origin: routed_shares(crowd, origin) for origin in dict.fromkeys(origins)}
+    counts = Counter(origins)
+    found = {origin: routed_shares(crowd, origin, counts) for origin in counts}
     return np.array([found[origin] for origin in origins]).reshape(len(senders), len(receivers))
 
 

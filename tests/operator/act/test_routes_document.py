@@ -1,6 +1,7 @@
 """The routes file: who receives now, which keys each has, and a version that only rises."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,18 @@ def test_document() -> None:
 def test_only_fields_has_key_groups(grouping: str) -> None:
     (task,) = written(edge(receiver(0), grouping=grouping))["edges"][0]["tasks"]
     assert "keyGroups" not in task
+
+
+def test_only_near_source_says_where_senders_are() -> None:
+    places = (("n2", "b"), ("n1", "a"), ("n2", "b"))
+    for grouping in ("Shuffle", "NearSource"):
+        document = written(replace(edge(receiver(0), grouping=grouping), senders=places))
+        found = document["edges"][0].get("senders")
+        expected = [
+            {"node": "n1", "domain": "a", "tasks": 1},
+            {"node": "n2", "domain": "b", "tasks": 2},
+        ]
+        assert found == (expected if grouping == "NearSource" else None)
 
 
 def test_the_same_routes_are_the_same_text() -> None:

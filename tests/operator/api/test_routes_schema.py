@@ -27,10 +27,17 @@ def written() -> dict[str, Any]:
         for index in range(3)
     )
     edges = [
-        RoutedEdge(to=to, grouping=grouping, replicas=3, receivers=receivers)
+        RoutedEdge(
+            to=to,
+            grouping=grouping,
+            replicas=3,
+            receivers=receivers,
+            senders=(("a-0", "a"), ("b-0", "")),
+        )
         for to, grouping in (
             ("count", {"type": "Fields", "keys": ["word"]}),
             ("audit", {"type": "Shuffle"}),
+            ("near", {"type": "NearSource"}),
         )
     ]
     document: dict[str, Any] = json.loads(routes_document("words", "split", edges, before=None))
@@ -77,6 +84,7 @@ def test_groupings_by_key_name_their_keys(grouping: str) -> None:
         ("edges", 0, "grouping", "keys"),
         ("edges", 0, "tasks"),
         ("edges", 0, "tasks", 0, "keyGroups"),
+        *(("edges", 2, "senders", 1, field) for field in ("node", "domain", "tasks")),
         *(
             ("edges", 1, "tasks", 2, field)
             for field in ("name", "incarnation", "address", "node", "domain", "weight")

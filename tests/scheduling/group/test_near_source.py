@@ -13,7 +13,12 @@ from thalweg_scheduling.group import (
     Receiver,
     near_source_shares,
 )
-from thalweg_scheduling.group.near_source import Measured, cap_per_s, processing_capability
+from thalweg_scheduling.group.near_source import (
+    Measured,
+    cap_per_s,
+    processing_capability,
+    routed_shares,
+)
 from thalweg_scheduling.model.errors import InvalidParameters
 
 HERE = Origin(node="a", domain="east", process="p0")
@@ -105,8 +110,8 @@ def at(name: str, node: str, domain: str = "east", weight: float = 1.0) -> Recei
         ([at("r-0", "a"), at("r-1", "b")], {0: 1.0}),
         # One of three is here: it can keep two thirds if senders are on both nodes.
         ([at("r-0", "a"), at("r-1", "b"), at("r-2", "b")], {0: 2 / 3, 1: 1 / 6, 2: 1 / 6}),
-        # Nobody on the node: the domain keeps everything.
-        ([at("r-0", "b"), at("r-1", "c", "west")], {0: 1.0}),
+        # Nobody on the node: the domain keeps what those beside the receiver there leave.
+        ([at("r-0", "b"), at("r-1", "c", "west")], {0: 0.5, 1: 0.5}),
         ([at("r-0", "b", "west"), at("r-1", "c", "west")], {0: 0.5, 1: 0.5}),
         # A planner that gives the receiver here little weight sends the rest on.
         ([at("r-0", "a", weight=0.2), at("r-1", "b", weight=0.8)], {0: 0.4, 1: 0.6}),
@@ -117,6 +122,63 @@ def test_a_sender_keeps_near_what_routes_allow(
 ) -> None:
     found = dict(NearSource(receivers, HERE).shares)
     assert found == pytest.approx(shares)
+
+
+def home(node: str, domain: str = "east") -> Origin:
+    return Origin(node=node, domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("senders", "here", "shares"),
+    [
+        # Two beside one receiver that should get half: each keeps half of what it sends.
+        ({home("a"): 2}, "a", {0: 0.5, 1: 0.5}),
+        # One of two beside it: it keeps everything, the other sends everything elsewhere.
+        ({home("a"): 1, home("c"): 1}, "a", {0: 1.0}),
+        ({home("a"): 1, home("c"): 1}, "c", {1: 1.0}),
+        # Three of four: two thirds stay, and who has nobody on the node takes the rest.
+        ({home("a"): 3, home("c"): 1}, "a", {0: 2 / 3, 1: 1 / 3}),
+        ({home("a"): 3, home("c"): 1}, "c", {1: 1.0}),
+    ],
+)
+def test_senders_on_a_node_share_its_receivers(
+    senders: dict[Origin, int], here: str, shares: dict[int, float]
+) -> None:
+    receivers = [at("r-0", "a"), at("r-1", "b")]
+    found = dict(NearSource(receivers, home(here), senders=senders).shares)
+    assert found == pytest.approx(shares)
+
+
+places = st.tuples(st.sampled_from("abcd"), st.sampled_from(["east", "west"]))
+
+
+@given(
+    senders=st.dictionaries(places, st.integers(1, 5), min_size=1),
+    receivers=st.lists(st.tuples(places, st.floats(0.01, 10)), min_size=1, max_size=8),
+)
+def test_everybody_gets_what_its_weight_says(
+    senders: dict[tuple[str, str], int], receivers: list[tuple[tuple[str, str], float]]
+) -> None:
+    crowd = [
+        at(f"r-{place}", f"{domain}-{node}", domain, weight)
+        for place, ((node, domain), weight) in enumerate(receivers)
+    ]
+    counts = {home(f"{domain}-{node}", domain): n for (node, domain), n in senders.items()}
+    got = [0.0] * len(crowd)
+    kept = dict.fromkeys((one.node for one in counts), 0.0)
+    for origin, count in counts.items():
+        shares = routed_shares(crowd, origin, counts)
+        assert sum(shares) == pytest.approx(1)
+        for place, share in enumerate(shares):
+            got[place] += share * count / sum(counts.values())
+            if crowd[place].node == origin.node:
+                kept[origin.node] += share * count / sum(counts.values())
+    total = sum(one.weight for one in crowd)
+    assert got == pytest.approx([one.weight / total for one in crowd])
+    for origin, count in counts.items():
+        here = sum(one.weight for one in crowd if one.node == origin.node) / total
+        # What stays on a node is all that is sent there, or all that is wanted there.
+        assert kept[origin.node] == pytest.approx(min(here, count / sum(counts.values())))
 
 
 LOCAL = [at("r-0", "a"), at("r-1", "a"), at("r-2", "b"), at("r-3", "c", "west")]
