@@ -78,12 +78,24 @@ def near_source_flows(
     if got is None or snapshot.loads is None:
         return None
     receivers = np.flatnonzero(snapshot.vertex_of == edge.target)
-    cap = alpha * snapshot.loads.true_rate_per_s[receivers]
-    if not np.all(np.isfinite(cap)) or not np.any(cap > 0):
+    pace = _pace_per_s(snapshot.loads.true_rate_per_s[receivers])
+    if pace is None:
         return None
+    cap = alpha * pace
     senders = np.flatnonzero(snapshot.vertex_of == edge.source)
     near = _nearness(snapshot, node, process, senders, receivers)
     return fill_nearest(got.sum(axis=1), cap, near)
+
+
+def _pace_per_s(true_rate_per_s: Floats) -> Floats | None:
+    """What each receiver could process; who got nothing to show it is as fast as the others.
+
+    Else whoever is left out once stays out: nothing is known of it, and so nothing is sent to it.
+    """
+    seen = np.isfinite(true_rate_per_s) & (true_rate_per_s > 0)
+    if not seen.any():
+        return None
+    return np.where(seen, true_rate_per_s, true_rate_per_s[seen].mean())
 
 
 def fill_nearest(sends_per_s: Floats, cap_per_s: Floats, near: Ints) -> Floats:

@@ -70,6 +70,19 @@ def test_what_is_over_the_cap_goes_farther() -> None:
     assert flows == pytest.approx(np.array([[75, 0, 25], [0, 75, 25]]))
 
 
+def test_who_was_left_out_is_taken_to_be_as_fast_as_the_others() -> None:
+    snapshot = flowing(GroupingType.NEAR_SOURCE, true_rate=100.0)
+    loads = snapshot.loads
+    assert loads is not None
+    idle = replace(loads, true_rate_per_s=np.array([100.0, 100.0, 100.0, 100.0, NAN]))
+    (known,) = weigh_near_source(snapshot, snapshot.placement)
+    (found,) = weigh_near_source(replace(snapshot, loads=idle), snapshot.placement)
+    assert found == known
+    assert found.shares["work-2"] > 0
+    nobody = replace(loads, true_rate_per_s=np.full(5, NAN))
+    assert weigh_near_source(replace(snapshot, loads=nobody), snapshot.placement) == ()
+
+
 @pytest.mark.parametrize("weigh", [weigh_by_load, weigh_near_source])
 def test_unknown_is_no_reason_to_change_weights(weigh: object) -> None:
     assert callable(weigh)
