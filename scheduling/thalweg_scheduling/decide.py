@@ -1,9 +1,8 @@
 """Snapshot to Plan: the one door through which every strategy is asked.
 
 In this order: tasks without a node get one, at once and by whatever is known; then the number of
-tasks is set right; then tasks are moved, if what was measured says that it pays; and where nothing
-moves, the shares of edges that have weights follow. Last, when all is well, nodes that nothing
-needs are named.
+tasks is set right; then tasks are moved, if what was measured says that it pays; and the shares of
+edges that have weights follow. Last, when all is well, nodes that nothing needs are named.
 """
 
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from thalweg_scheduling.hibernate import decide_asleep
 from thalweg_scheduling.measure.needs import overloaded
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.measure.trust import why_not_move
-from thalweg_scheduling.model.arrays import Ints
+from thalweg_scheduling.model.arrays import Bools, Ints
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import NOTHING_TO_DO, EdgeWeights, Missing, Move, Plan
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
@@ -25,7 +24,7 @@ from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, ur
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Placer, Proposal, processes_for
 from thalweg_scheduling.place.together import steps_together, value_of
-from thalweg_scheduling.scale import Scaling, resized
+from thalweg_scheduling.scale import Scaling, look_at_queues, offered_views, resized
 from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import strategy_named
 from thalweg_scheduling.strategies.strategy import Strategy
@@ -54,7 +53,7 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
     permits = snapshot.limits.permits
     if snapshot.unplaced.size:
         return _place_homeless(trusted, strategy, parts.place, rng)
-    scaling = Scaling(memory=snapshot.memory)
+    scaling = Scaling(memory=look_at_queues(snapshot, now_s))
     if permits.scale:
         scaling = parts.scale(snapshot, now_s=now_s, memory=snapshot.memory)
     memory = scaling.memory
@@ -62,13 +61,15 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
         plan = _scale(trusted, strategy, parts.place, scaling=scaling, rng=rng)
         return replace(plan, memory=memory)
     if permits.move:
-        plan = _move(trusted, strategy, parts, now_s=now_s, rng=rng)
+        views = offered_views(trusted, memory)
+        plan = _move(views, strategy, parts, now_s=now_s, rng=rng)
         if parts.remember is not None and plan.reasons[0].code not in HINDRANCES:
             memory = parts.remember(snapshot, memory or Memory(at_s=now_s))
     else:
         plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
-    if permits.regroup and not plan.moves:
-        plan = _regroup(trusted, plan, parts.weigh(trusted, trusted.placement), now_s=now_s)
+    if permits.regroup:
+        weights = parts.weigh(trusted, _nodes_after(trusted, plan))
+        plan = _regroup(trusted, plan, weights, now_s=now_s)
     if permits.sleep and plan.changes_nothing:
         plan = _sleep(snapshot, plan, now_s)
     return replace(plan, reasons=(*plan.reasons, *scaling.reasons), memory=memory)
@@ -137,12 +138,18 @@ def _scale(
 
 
 def _move(
-    snapshot: Snapshot, strategy: str, parts: Strategy, *, now_s: float, rng: np.random.Generator
+    views: tuple[Snapshot, ...],
+    strategy: str,
+    parts: Strategy,
+    *,
+    now_s: float,
+    rng: np.random.Generator,
 ) -> Plan:
+    """Move what should be elsewhere; the last view is what was measured."""
+    snapshot = views[-1]
     if not snapshot.placement.size:
         return _nothing(snapshot, strategy, NOTHING_TO_DO)
-    problem = problem_of(snapshot, np.ones(len(snapshot.placement), dtype=np.bool_))
-    must = _must_move(problem)
+    must = _must_move(problem_of(snapshot, _everyone(snapshot)))
     hindrance = why_not_move(snapshot, now_s)
     if hindrance is None and must != BARRED:
         hindrance = _cooling(snapshot, now_s)
@@ -150,10 +157,16 @@ def _move(
         hindrance = parts.hesitate(snapshot)
     if hindrance is not None:
         return _nothing(snapshot, strategy, hindrance)
-    proposal = parts.place(snapshot, movable=problem.movable, rng=rng)
+    problem, proposal = _roomiest(views, parts.place, rng)
     if proposal.missing:
         lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
         return _nothing(snapshot, strategy, lacking)
+    return _plan_towards(problem, proposal, strategy)
+
+
+def _plan_towards(problem: Problem, proposal: Proposal, strategy: str) -> Plan:
+    """The moves towards a layout, if they are worth it."""
+    snapshot, must = problem.snapshot, _must_move(problem)
     present_value, steps = _steps(problem, proposal)
     refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
     if refusal is not None or not steps:
@@ -162,6 +175,28 @@ def _move(
     plan = _plan_of_moves(snapshot, strategy, steps, reason, proposal)
     slower = _carries_less(snapshot, plan) if must is None else None
     return plan if slower is None else _nothing(snapshot, strategy, slower)
+
+
+def _roomiest(
+    views: tuple[Snapshot, ...], place: Placer, rng: np.random.Generator
+) -> tuple[Problem, Proposal]:
+    """A layout for all that is offered, or for as much of it as there is room for.
+
+    Whoever has to leave a node leaves it first; whether more should move is the next question.
+    """
+    for view in views:
+        problem = problem_of(view, _everyone(view))
+        movable = urgent_tasks(problem) if _must_move(problem) else problem.movable
+        proposal = place(view, movable=movable, rng=rng)
+        if proposal.missing and not movable.all():
+            proposal = place(view, movable=problem.movable, rng=rng)
+        if not proposal.missing:
+            break
+    return problem, proposal
+
+
+def _everyone(snapshot: Snapshot) -> Bools:
+    return np.ones(len(snapshot.placement), dtype=np.bool_)
 
 
 def _steps(problem: Problem, proposal: Proposal) -> tuple[float, list[Step]]:
@@ -278,6 +313,16 @@ def _processes(snapshot: Snapshot, node: Ints) -> Ints:
     return processes_for(snapshot, node)
 
 
+def _nodes_after(snapshot: Snapshot, plan: Plan) -> Ints:
+    """Where every task is once the plan's moves are made: shares are for that."""
+    position = {name: at for at, name in enumerate(snapshot.nodes)}
+    task = {name: at for at, name in enumerate(snapshot.task_names)}
+    node = np.array(snapshot.placement)
+    for move in plan.moves:
+        node[task[move.task]] = position[move.target]
+    return node
+
+
 def _regroup(
     snapshot: Snapshot, plan: Plan, weights: tuple[EdgeWeights, ...], *, now_s: float
 ) -> Plan:
@@ -293,7 +338,8 @@ def _regroup(
     edges = ", ".join(f"{each.source} → {each.target}" for each in changed)
     reason = Reason(code=ReasonCode.REGROUPED, message=f"new shares for {edges}")
     others = tuple(each for each in plan.reasons if each != NOTHING_TO_DO)
-    return replace(plan, weights=changed, reasons=(reason, *others))
+    reasons = (*others, reason) if plan.moves else (reason, *others)
+    return replace(plan, weights=changed, reasons=reasons)
 
 
 def _sleep(snapshot: Snapshot, plan: Plan, now_s: float) -> Plan:

@@ -235,6 +235,18 @@ def test_shares_follow_how_long_tuples_take() -> None:
     assert decided(replace(snapshot, weights=plan.weights)).changes_nothing
 
 
+def test_shares_go_with_the_moves() -> None:
+    """Shares of where tasks were would be wrong until the next look."""
+    apart = weighted(make_snapshot({"a": 1, "b": 2}, placement=[0, 1, 1]))
+    snapshot = replace(
+        apart, limits=replace(apart.limits, permits=Permits(move=True, regroup=True))
+    )
+    plan = decided(snapshot)
+    assert plan.moves
+    assert plan.weights
+    assert [one.code for one in plan.reasons] == [ReasonCode.MOVED, ReasonCode.REGROUPED]
+
+
 def test_shares_stay_without_permission_or_with_old_metrics() -> None:
     assert decided(weighted(TWO_RECEIVERS, regroup=False)).changes_nothing
     late = decide(weighted(TWO_RECEIVERS), "Auto", now_s=NOW_S + 3600, rng=np.random.default_rng(0))

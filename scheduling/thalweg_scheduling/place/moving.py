@@ -49,10 +49,11 @@ def best_prefix(
     return within[:length]
 
 
-def urgent_tasks(problem: Problem, target: Ints) -> Bools:
+def urgent_tasks(problem: Problem, target: Ints | None = None) -> Bools:
     """Tasks on nodes that may not run them or have too little for them.
 
-    And those of vertices that break their bounds on domains, which `target` would keep.
+    And those of vertices that break their bounds on domains, if `target` would keep them; and all
+    that have to go along with one of these.
     """
     snapshot, present = problem.snapshot, problem.snapshot.placement
     placed = np.flatnonzero(present != UNPLACED)
@@ -60,8 +61,12 @@ def urgent_tasks(problem: Problem, target: Ints) -> Bools:
     urgent[placed] = ~snapshot.eligible[placed, present[placed]]
     urgent[placed] |= overloaded(problem.needs, present)[present[placed]]
     if problem.spread.binds:
-        mended = torn_vertices(snapshot, present) & ~torn_vertices(snapshot, target)
-        urgent[placed] |= mended[snapshot.vertex_of[placed]]
+        torn = torn_vertices(snapshot, present)
+        if target is not None:
+            torn = torn & ~torn_vertices(snapshot, target)
+        urgent[placed] |= torn[snapshot.vertex_of[placed]]
+    if snapshot.limits.placement.whole_processes and snapshot.process is not None:
+        urgent |= np.isin(snapshot.process, snapshot.process[urgent])
     return urgent
 
 

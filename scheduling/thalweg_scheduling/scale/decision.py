@@ -14,6 +14,7 @@ from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.scale.ds2 import TOLERANCE, Need, Rates, rates_through, tasks_needed
 from thalweg_scheduling.scale.flow import Stream, VertexFlow, observe_streams, observe_vertices
+from thalweg_scheduling.scale.queues import growth_per_s, queues_seen
 from thalweg_scheduling.scale.scaling import Scaling
 from thalweg_scheduling.scale.steadying import (
     bounded,
@@ -24,9 +25,6 @@ from thalweg_scheduling.scale.steadying import (
     next_lulls,
     one_step,
 )
-
-# Two looks at a queue further apart than this say nothing about now.
-GROWTH_HORIZON_S = 120.0
 
 Needing = Callable[[Snapshot, VertexFlow, Rates], Need]
 """From what flows to how many tasks that takes: DS2's answer, or a paper's."""
@@ -70,7 +68,7 @@ def decide_replicas(
     flow = observe_vertices(snapshot, loads)
     traffic = _trusted_traffic(snapshot, now_s)
     streams = observe_streams(snapshot, traffic, flow.processed_per_s)
-    growth = _growth(snapshot, loads, flow, memory)
+    growth = growth_per_s(snapshot, loads, flow, memory)
     need = needing(snapshot, flow, rates_through(snapshot, flow, streams, growth))
     wanted = _wanted(snapshot, need)
     lulls = next_lulls(snapshot, wanted, memory.lulls, now_s) if memory else None
@@ -115,21 +113,6 @@ def _trusted_traffic(snapshot: Snapshot, now_s: float) -> DependencyMatrix | Non
         return None
     fresh = traffic.observed.is_fresh(now_s, trust.stale_after_s)
     return traffic if fresh and traffic.observed.is_whole(trust.least_coverage) else None
-
-
-def _growth(snapshot: Snapshot, loads: TaskLoad, flow: VertexFlow, memory: Memory | None) -> Floats:
-    """How fast each vertex's queue grows, from two looks at it; NaN without the first."""
-    growth = np.full(len(snapshot.vertices), np.nan)
-    if memory is None or loads.observed is None:
-        return growth
-    elapsed_s = loads.observed.at_s - memory.at_s
-    for v, vertex in enumerate(snapshot.vertices):
-        before = memory.queue_tuples.get(vertex.name, np.nan)
-        if elapsed_s <= 0:
-            growth[v] = memory.growth_per_s.get(vertex.name, np.nan)
-        elif elapsed_s <= GROWTH_HORIZON_S:
-            growth[v] = (flow.queue_tuples[v] - before) / elapsed_s
-    return growth
 
 
 def _inflow_growth(flow: VertexFlow, streams: tuple[Stream, ...], growth: Floats) -> Floats:
@@ -293,18 +276,11 @@ def _remember(evidence: _Evidence, growth: Floats, replicas: Mapping[str, int]) 
                 to_replicas=replicas[vertex.name],
                 capacity_per_s=float(flow.true_rate_per_s[v]) * vertex.replicas,
             )
-    names = [vertex.name for vertex in snapshot.vertices]
-    observed = snapshot.loads.observed if snapshot.loads else None
     lulls = evidence.lulls
     if lulls is None:
         lulls = next_lulls(snapshot, _wanted(snapshot, evidence.need), {}, evidence.now_s)
-    return Memory(
-        at_s=observed.at_s if observed else evidence.now_s,
-        queue_tuples=MappingProxyType(dict(zip(names, flow.queue_tuples.tolist(), strict=True))),
-        growth_per_s=MappingProxyType(dict(zip(names, growth.tolist(), strict=True))),
-        lulls=lulls,
-        raises=MappingProxyType(raises),
-    )
+    seen = queues_seen(snapshot, flow, growth, now_s=evidence.now_s)
+    return replace(seen, lulls=lulls, raises=MappingProxyType(raises))
 
 
 _ENOUGH = Reason(code=ReasonCode.WITHIN_TOLERANCE, message="every vertex has the tasks it needs")

@@ -74,7 +74,7 @@ def rates_through(
     """
     vertices = len(snapshot.vertices)
     backlog = np.nan_to_num(flow.queue_tuples) / snapshot.limits.scaling.backlog_seconds
-    offered = _offered(snapshot, flow, growth_per_s)
+    offered = offered_per_s(snapshot, flow, growth_per_s)
     steady, peak, undivided, copies = (np.zeros(vertices) for _ in range(4))
     derived = np.array(flow.whole)
     incoming: list[list[Stream]] = [[] for _ in range(vertices)]
@@ -123,7 +123,7 @@ def tasks_needed(snapshot: Snapshot, flow: VertexFlow, rates: Rates) -> Need:
     )
 
 
-def _offered(snapshot: Snapshot, flow: VertexFlow, growth_per_s: Floats) -> Floats:
+def offered_per_s(snapshot: Snapshot, flow: VertexFlow, growth_per_s: Floats) -> Floats:
     """What arrives at each vertex from outside, were it a source.
 
     A queue that grows says it exactly. Without that, time held up is time in which a source would
