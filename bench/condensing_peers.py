@@ -42,7 +42,7 @@ def write_history(file: Path, samples: int) -> None:
         for first in range(0, tasks, 100):
             several = range(first, min(tasks, first + 100))
             rows = [one for task in several for one in _task(task, tasks, rng)]
-            out.write_table(pa.Table.from_batches(batches(rows), schema=SERIES_ARROW))
+            out.write_table(pa.Table.from_batches(batches(rows, AT_S), schema=SERIES_ARROW))
 
 
 def _task(task: int, tasks: int, rng: np.random.Generator) -> Iterator[tuple[str, Series]]:

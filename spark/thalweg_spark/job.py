@@ -2,7 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -15,11 +17,13 @@ from thalweg_spark.condense.places import Seen, pod_nodes, stays
 from thalweg_spark.condense.presence import Presence
 from thalweg_spark.engine import Found, Request, Tables, Windows, completed
 from thalweg_spark.errors import InvalidInput, SourceUnavailable, SparkUnavailable
-from thalweg_spark.pull.spark_source import FORMAT, options
+from thalweg_spark.pull.spark_source import FORMAT, is_in_one_piece, options
 from thalweg_spark.schemas import TABLES, TEXT, WHOLE
 from thalweg_spark.steps import matrices, others
-from thalweg_spark.steps.series import ERROR, SERIES_DDL, WARNING, whole_series
+from thalweg_spark.steps.series import ERROR, SERIES_DDL, WARNING, whole_series, with_rises
 
+_AT_ONCE = 4
+"""Tables that are made at once: planning one takes about as long as computing another."""
 _REFUSED = f"{InvalidInput.exit_code} "
 
 
@@ -49,11 +53,16 @@ class SparkEngine:
             at_s=request.at_s,
             partitions=self._partitions,
         )
-        read = self._session.read.format(FORMAT).options(**given).load().persist()
+        read = self._session.read.format(FORMAT).options(**given).load()
+        # A series that was pulled in one piece is whole, and clean; its rises are cached with it.
+        is_whole = is_in_one_piece(windows_s, request.at_s)
+        read = (with_rises(read) if is_whole else read).persist()
         try:
             warnings = _notes(read)
             pulled_at = time.perf_counter()
-            found = tables_of(read, request.expectation, at_s=request.at_s, windows=request.windows)
+            series = read.where(fn.col("note").isNull() & (fn.size("samples") > 0))
+            make = partial(tables_of_series if is_whole else tables_of, series)
+            found = make(request.expectation, at_s=request.at_s, windows=request.windows)
         except (PySparkException, OSError) as error:
             raise SparkUnavailable(f"Spark failed: {str(error).splitlines()[0]}") from error
         finally:
@@ -65,33 +74,37 @@ class SparkEngine:
 def tables_of(
     read: DataFrame, expectation: Expectation | None, *, at_s: float, windows: Windows
 ) -> Tables:
-    """All tables from rows of series, wherever they were read from."""
-    series = whole_series(read).persist()
+    """All tables from rows of series, wherever they were read from and in however many pieces."""
+    cached = whole_series(read).persist()
     try:
-        present = _collected(matrices.presences(series, at_s=at_s))
-        known = [_figure(row) for row in _collected(others.figures(series))]
-        there = [Seen(**row) for row in _collected(others.seen(series))]
-        nodes = pod_nodes(there, known, expectation)
-        recent_since_s = at_s - windows.scaling_s
-        rows: Tables = {
-            "dependency": _rows(
-                "dependency", matrices.dependency(series, recent_since_s=recent_since_s)
-            ),
-            "task_load": _rows("task_load", matrices.task_load(series)),
-            "node_latency": _rows("node_latency", matrices.node_latency(series)),
-            "node_traffic": _rows(
-                "node_traffic", others.node_traffic(series, stays(there, nodes), nodes)
-            ),
-            "tuple_latency": _rows("tuple_latency", matrices.tuple_latency(series)),
-            "coverage": coverage(
-                [Presence(**row) for row in present],
-                expectation,
-                windows_s=windows.by_matrix,
-                at_s=at_s,
-            ),
-        }
+        cached.count()
+        # Not before it is cached: Spark would clean every series once more to see if one is empty.
+        series = cached.where(fn.size("samples") > 0)
+        return tables_of_series(series, expectation, at_s=at_s, windows=windows)
     finally:
-        series.unpersist()
+        cached.unpersist()
+
+
+def tables_of_series(
+    series: DataFrame, expectation: Expectation | None, *, at_s: float, windows: Windows
+) -> Tables:
+    """All tables from whole series that are cached."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        recently = partial(matrices.dependency, recent_s=windows.scaling_s)
+        asked = {"dependency": pool.submit(_rows, "dependency", recently, series)}
+        figures = pool.submit(lambda: _collected(others.figures(series)))
+        places = pool.submit(lambda: _collected(others.seen(series)))
+        present = pool.submit(lambda: _collected(matrices.presences(series)))
+        for table in (matrices.task_load, matrices.node_latency, matrices.tuple_latency):
+            asked[table.__name__] = pool.submit(_rows, table.__name__, table, series)
+        known = [_figure(row) for row in figures.result()]
+        there = [Seen(**row) for row in places.result()]
+        nodes = pod_nodes(there, known, expectation)
+        traffic = partial(others.node_traffic, staying=stays(there, nodes), nodes=nodes)
+        asked["node_traffic"] = pool.submit(_rows, "node_traffic", traffic, series)
+        rows: Tables = {name: found.result() for name, found in asked.items()}
+        presences = [Presence(**row) for row in present.result()]
+    rows["coverage"] = coverage(presences, expectation, windows_s=windows.by_matrix, at_s=at_s)
     return completed(rows, known, there, expectation)
 
 
@@ -116,8 +129,9 @@ def _notes(read: DataFrame) -> tuple[str, ...]:
     return tuple(sorted({row["note"] for row in found if row["fact"] == WARNING}))
 
 
-def _rows(table: str, found: DataFrame) -> list[Row]:
-    """Collect a table; unknown is NaN outside Spark."""
+def _rows(table: str, step: Callable[[DataFrame], DataFrame], series: DataFrame) -> list[Row]:
+    """Plan and collect a table; unknown is NaN outside Spark."""
+    found = step(series)
     columns = [column for column in TABLES[table] if column in found.columns]
     return [
         {column: _value(column, row[column]) for column in columns}

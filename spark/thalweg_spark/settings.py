@@ -12,6 +12,8 @@ _ANY: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Series come fact by fact; in small batches a step need not open those of other facts.
+    "spark.sql.inMemoryColumnarStorage.batchSize": "500",
 }
 """What holds wherever Spark runs. The matrices are small: two partitions beat two hundred."""
 _OWN: Mapping[str, str] = {

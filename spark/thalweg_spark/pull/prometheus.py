@@ -1,19 +1,19 @@
 """The one door to Prometheus: prometheus-api-client with time-outs, retries and limits."""
 
 import base64
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import requests
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from urllib3.util.retry import Retry
 
-from thalweg_spark.condense.series import Series, clean_series
+from thalweg_spark.condense.series import Floats, Series, clean_series
 from thalweg_spark.errors import InvalidInput, SourceUnavailable
 
 _CONNECT_S = 3.05
@@ -85,18 +85,17 @@ class Prometheus:
 
     def samples(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
         """All raw samples of the series that a selector names, within the window before `at_s`."""
-        found: dict[str, tuple[dict[str, str], list[tuple[float, float]]]] = {}
+        found: dict[frozenset[tuple[str, str]], tuple[dict[str, str], list[Floats]]] = {}
         for chunk_s, end_s in chunks(window_s, at_s):
             for item in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
                 labels = _labels(item)
-                key = json.dumps(labels, sort_keys=True)
-                samples = found.setdefault(key, (labels, []))[1]
-                samples.extend(_samples(selector, item))
+                parts = found.setdefault(frozenset(labels.items()), (labels, []))[1]
+                parts.append(_samples(selector, item))
             if len(found) > self._source.most_series:
                 raise SourceUnavailable(
                     f"{selector} has more than {self._source.most_series} series; narrow the preset"
                 )
-        cleaned = (clean_series(labels, samples) for labels, samples in found.values())
+        cleaned = (clean_series(labels, np.concatenate(parts)) for labels, parts in found.values())
         return [series for series in cleaned if series is not None]
 
     def samples_if_any(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
@@ -151,7 +150,10 @@ class _CheckedSession(requests.Session):
                 raise requests.RequestException(f"the answer is larger than {self._most_bytes} B")
         response._content = bytes(body)  # noqa: SLF001
         if response.status_code == requests.codes.ok:
-            self._check(_parsed(response))
+            document = _parsed(response)
+            self._check(document)
+            # The client asks for it once more, and parsing is most of what a pull costs.
+            response.json = lambda **_: document  # type: ignore[method-assign]
         return response
 
     def _check(self, document: object) -> None:
@@ -216,11 +218,21 @@ def _is_series(item: object) -> bool:
     )
 
 
-def _samples(selector: str, item: Mapping[str, Any]) -> list[tuple[float, float]]:
+def _samples(selector: str, item: Mapping[str, Any]) -> Floats:
+    """Shape (samples, 2): times and values."""
     try:
-        return [(float(at), _number(value)) for at, value in item["values"]]
+        pairs = [(float(at), value) for at, value in item["values"]]
+        times_s, values = zip(*pairs, strict=True) if pairs else ((), ())
+        return np.array([times_s, _numbers(values)], dtype=np.float64).T
     except (TypeError, ValueError) as error:
         raise SourceUnavailable(f"{selector}: a sample cannot be read: {error}") from error
+
+
+def _numbers(values: Sequence[object]) -> list[float]:
+    try:
+        return list(map(float, values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return [_number(value) for value in values]
 
 
 def _number(value: object) -> float:

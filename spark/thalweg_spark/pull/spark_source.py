@@ -5,7 +5,7 @@ worker would be tried again by Spark and reach the driver as a page of Java.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,11 @@ def options(
     }
 
 
+def is_in_one_piece(windows_s: Mapping[str, float], at_s: float) -> bool:
+    """Whether every series comes as one row: no window is longer than one query may be."""
+    return all(len(list(chunks(window_s, at_s))) == 1 for window_s in windows_s.values())
+
+
 class PrometheusDataSource(DataSource):
     """`spark.read.format("thalweg-prometheus")`."""
 
@@ -96,7 +101,7 @@ class PrometheusReader(DataSourceReader):
         assert isinstance(partition, Share)  # noqa: S101
         try:
             server = Prometheus(self._source)
-            yield from batches(self._series(server, partition.asks))
+            yield from batches(self._series(server, partition.asks), self._at_s)
         except CondenseError as error:
             yield note_batch(ERROR, [f"{error.exit_code} {error}"])
         else:

@@ -2,6 +2,10 @@
 
 A row holds a whole series, so nothing is shuffled but what belongs together. A division that has
 no answer gives null: unknown, never zero, whatever the ANSI mode.
+
+Functions with a lambda are interpreted, at some hundred nanoseconds an element, so they run only
+where a look by a compiled function says that there is something to do; and `sort_array`, unlike
+`array_sort`, has no comparator of that kind.
 """
 
 from pyspark.sql import Column
@@ -10,8 +14,16 @@ from pyspark.sql import functions as fn
 INFINITY = float("inf")
 
 
-def clean_samples(samples: Column) -> Column:
-    """Samples in the order of time, without NaN, Inf, negatives and repeated times."""
+def right_samples(samples: Column) -> Column:
+    """Samples in the order of time, without NaN, Inf and negatives."""
+    times_s, values = samples["at_s"], samples["value"]
+    # NaN is the largest of all numbers here, so these four see it.
+    is_right = (
+        (fn.array_min(times_s) > -INFINITY)
+        & (fn.array_max(times_s) < INFINITY)
+        & (fn.array_min(values) >= 0)
+        & (fn.array_max(values) < INFINITY)
+    )
     right = fn.filter(
         samples,
         lambda one: (
@@ -22,7 +34,16 @@ def clean_samples(samples: Column) -> Column:
             & (one["value"] < INFINITY)
         ),
     )
-    ordered = fn.array_sort(right)
+    return fn.sort_array(fn.when(is_right, samples).otherwise(right))
+
+
+def once_each(ordered: Column) -> Column:
+    """Ordered samples without repeated times."""
+    once = fn.size(fn.array_distinct(ordered["at_s"])) == fn.size(ordered)
+    return fn.when(once, ordered).otherwise(_without_repeats(ordered))
+
+
+def _without_repeats(ordered: Column) -> Column:
     # Beside each sample the time of the one before: a look-up inside a lambda would sort anew.
     earlier = fn.transform(ordered, lambda one: one["at_s"])
     shifted = fn.concat(fn.array(fn.lit(None).cast("double")), earlier)
@@ -71,22 +92,28 @@ def total(values: Column) -> Column:
 
 def amount_of(rises: Column) -> Column:
     """How much all of them rose; null without any."""
-    return total(fn.transform(rises, lambda one: one["amount"]))
+    summed = fn.aggregate(rises, fn.lit(0.0), lambda most, one: most + one["amount"])
+    return fn.when(fn.size(rises) > 0, summed)
 
 
 def median(values: Column) -> Column:
     """The middle of an array of doubles, or the mean of the two in the middle; null without any."""
-    ordered = fn.array_sort(values)
-    size = fn.size(values)
-    low = fn.floor((size + 1) / 2).cast("int")
-    high = fn.floor(size / 2).cast("int") + 1
-    both = fn.element_at(ordered, low) + fn.element_at(ordered, high)
-    return fn.when(size > 0, both / 2)
+
+    def middle(ordered: Column) -> Column:
+        size = fn.size(ordered)
+        low = fn.floor((size + 1) / 2).cast("int")
+        high = fn.floor(size / 2).cast("int") + 1
+        both = fn.element_at(ordered, low) + fn.element_at(ordered, high)
+        return fn.when(size > 0, both / 2)
+
+    # One element, so that whatever makes the values, and sorting them, is done once and not five
+    # times.
+    return fn.element_at(fn.transform(fn.array(fn.sort_array(values)), middle), 1)
 
 
 def spans_of(rises: Column) -> Column:
     """The time that at least one rise covers, as spans that do not touch."""
-    ordered = fn.array_sort(rises)
+    ordered = fn.sort_array(rises)
     nothing = fn.expr("cast(array() as array<struct<start_s:double,end_s:double>>)")
     return fn.aggregate(ordered, nothing, _joined)
 
@@ -106,12 +133,20 @@ def _joined(spans: Column, rise: Column) -> Column:
 
 def length_of(spans: Column) -> Column:
     """Seconds in all spans together; null without any."""
-    return total(fn.transform(spans, lambda one: one["end_s"] - one["start_s"]))
+    summed = fn.aggregate(
+        spans, fn.lit(0.0), lambda most, one: most + (one["end_s"] - one["start_s"])
+    )
+    return fn.when(fn.size(spans) > 0, summed)
 
 
-def mean_rate(rises: Column) -> Column:
+def covered_s(rises: Column, alone: Column) -> Column:
+    """Seconds that at least one rise covers; those of one series, `alone`, never overlap."""
+    return fn.when(alone, length_of(rises)).otherwise(length_of(spans_of(rises)))
+
+
+def mean_rate(rises: Column, alone: Column) -> Column:
     """Rise per second of covered time; null where nothing is covered."""
-    return fn.try_divide(amount_of(rises), length_of(spans_of(rises)))
+    return fn.try_divide(amount_of(rises), covered_s(rises, alone))
 
 
 def gaps_of(rises: Column) -> Column:

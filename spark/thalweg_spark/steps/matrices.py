@@ -13,7 +13,15 @@ from thalweg_spark.condense.presence import (
 )
 from thalweg_spark.condense.tables import LOAD_FACTS
 from thalweg_spark.steps import arrays
-from thalweg_spark.steps.rates import grouped, trimmed_rates
+from thalweg_spark.steps.once import once
+from thalweg_spark.steps.rates import (
+    amount_of_rises,
+    grouped,
+    latest_of_lasts,
+    rate_of_rises,
+    scrapes,
+    trimmed_rates,
+)
 from thalweg_spark.steps.series import of_facts
 
 _PAIR = ("namespace", "topology", "task", "to_task")
@@ -21,20 +29,18 @@ _TASK = ("namespace", "topology", "vertex", "task")
 _TOPOLOGY = ("namespace", "topology")
 
 
-def dependency(series: DataFrame, *, recent_since_s: float) -> DataFrame:
+def dependency(series: DataFrame, *, recent_s: float) -> DataFrame:
     """Traffic from task to task, by Ra-Stream's trimmed mean, and what it has been lately."""
     keys = ("fact", *_PAIR)
     groups = grouped(of_facts(series, ("tuples", "bytes"), _PAIR), *keys)
-    recent = fn.filter("rises", lambda one: one["end_s"] >= recent_since_s)
-    lately = groups.select(*keys, "samples", arrays.mean_rate(recent).alias("recent_per_s"))
-    found = trimmed_rates(groups, *keys).join(lately, list(keys))
+    found = trimmed_rates(groups, *keys, recent_s=recent_s)
     tuples, volume = fn.col("fact") == "tuples", fn.col("fact") == "bytes"
     return (
         found.groupBy(*_PAIR)
         .agg(
             fn.max(fn.when(tuples, fn.col("trimmed_rate"))).alias("tuples_per_s"),
             fn.max(fn.when(volume, fn.col("trimmed_rate"))).alias("bytes_per_s"),
-            fn.max(fn.when(tuples, fn.col("recent_per_s"))).alias("recent_tuples_per_s"),
+            fn.max(fn.when(tuples, fn.col("recent_rate"))).alias("recent_tuples_per_s"),
             fn.max(fn.when(tuples, fn.col("samples"))).alias("samples"),
         )
         .where(fn.col("samples").isNotNull())
@@ -46,14 +52,13 @@ def dependency(series: DataFrame, *, recent_since_s: float) -> DataFrame:
 def task_load(series: DataFrame) -> DataFrame:
     """What each task did, and what it could do if it were always busy."""
     groups = grouped(of_facts(series, LOAD_FACTS, _TASK), "fact", *_TASK)
-    rises = fn.col("rises")
     figures = groups.select(
         "fact",
         *_TASK,
         "samples",
-        arrays.mean_rate(rises).alias("rate"),
-        arrays.amount_of(rises).alias("rise"),
-        arrays.latest(fn.col("lasts"), fn.col("scrapes")).alias("latest"),
+        once(groups, rate_of_rises).alias("rate"),
+        once(groups, amount_of_rises).alias("rise"),
+        once(groups, latest_of_lasts).alias("latest"),
     )
     of = _picker()
     busy, processed = of("busy", "rate"), of("processed", "rate")
@@ -93,7 +98,7 @@ def node_latency(series: DataFrame) -> DataFrame:
         .agg(values.alias("values"))
         .select(
             *pair,
-            (arrays.median(fn.col("values")) / 2).alias("latency_s"),
+            (once(series, _median_of_values) / 2).alias("latency_s"),
             fn.size("values").cast("long").alias("samples"),
         )
         .orderBy(*pair)
@@ -109,9 +114,9 @@ def tuple_latency(series: DataFrame) -> DataFrame:
         *_TOPOLOGY,
         "bound",
         "samples",
-        fn.coalesce(arrays.amount_of(fn.col("rises")), fn.lit(0.0)).alias("count"),
-        arrays.amount_of(fn.col("rises")).alias("rise"),
-        arrays.mean_rate(fn.col("rises")).alias("rate"),
+        fn.coalesce(once(series, amount_of_rises), fn.lit(0.0)).alias("count"),
+        once(series, amount_of_rises).alias("rise"),
+        once(series, rate_of_rises).alias("rate"),
     )
     is_sink, is_sum = fn.col("fact") == "latency", fn.col("fact") == "latency_sum"
     is_whole = is_sink & (fn.col("bound") == arrays.INFINITY)
@@ -131,10 +136,10 @@ def tuple_latency(series: DataFrame) -> DataFrame:
         .where("is_shown")
         .select(
             *_TOPOLOGY,
-            arrays.quantile_of(fn.col("sinks"), 0.5).alias("p50_s"),
-            arrays.quantile_of(fn.col("sinks"), 0.99).alias("p99_s"),
+            once(series, _quantile, "sinks", 0.5).alias("p50_s"),
+            once(series, _quantile, "sinks", 0.99).alias("p99_s"),
             "mean_s",
-            arrays.quantile_of(fn.col("sources"), 0.5).alias("complete_p50_s"),
+            once(series, _quantile, "sources", 0.5).alias("complete_p50_s"),
             "throughput_per_s",
             "samples",
         )
@@ -151,16 +156,26 @@ def _bound() -> Column:
 def _buckets(fact: str) -> Column:
     one = fn.struct(fn.col("bound").alias("bound"), fn.col("count").alias("count"))
     ours = (fn.col("fact") == fact) & fn.col("bound").isNotNull()
-    return fn.array_sort(fn.collect_list(fn.when(ours, one)))
+    return fn.sort_array(fn.collect_list(fn.when(ours, one)))
 
 
-def presences(series: DataFrame, *, at_s: float) -> DataFrame:
+def _quantile(buckets: str, quantile: float) -> Column:
+    return arrays.quantile_of(fn.col(buckets), quantile)
+
+
+def _median_of_values() -> Column:
+    return arrays.median(fn.col("values"))
+
+
+def _median_scrape_s() -> Column:
+    return arrays.median(scrapes())
+
+
+def presences(series: DataFrame) -> DataFrame:
     """Which series were there and until when: the columns of condense.presence.Presence."""
     last_s = fn.try_element_at("samples", fn.lit(-1))["at_s"]
-    slack_s = fn.greatest(
-        fn.lit(LEAST_SLACK_S), STALE_SCRAPES * arrays.median(arrays.scrapes_of(fn.col("samples")))
-    )
-    is_live = (fn.size("samples") > 1) & (fn.lit(at_s) - last_s <= slack_s)
+    slack_s = fn.greatest(fn.lit(LEAST_SLACK_S), STALE_SCRAPES * once(series, _median_scrape_s))
+    is_live = (fn.size("samples") > 1) & (fn.col("asked_s") - last_s <= slack_s)
     return (
         series.where(fn.col("fact").isin(*PRESENCE_FACTS))
         .select(

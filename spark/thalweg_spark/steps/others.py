@@ -10,7 +10,14 @@ from thalweg_spark.condense.figures import FIGURE_KEYS, KEY_LABELS
 from thalweg_spark.condense.places import PLACE_FACTS, PLACE_LABELS, Stay
 from thalweg_spark.condense.traffic import FLOWS
 from thalweg_spark.steps import arrays
-from thalweg_spark.steps.rates import grouped
+from thalweg_spark.steps.once import once
+from thalweg_spark.steps.rates import (
+    amount_of_rises,
+    grouped,
+    latest_of_lasts,
+    rate_of_rises,
+    scrapes,
+)
 from thalweg_spark.steps.series import of_facts
 
 _PAIR = ("namespace", "topology", "task", "to_task")
@@ -25,18 +32,19 @@ def figures(series: DataFrame) -> DataFrame:
     keys = ("fact", *KEY_LABELS)
     last = fn.try_element_at("samples", fn.lit(-1))
     groups = ours.groupBy(*keys).agg(
-        fn.array_sort(fn.flatten(fn.collect_list("rises"))).alias("rises"),
+        fn.sort_array(fn.flatten(fn.collect_list("rises"))).alias("rises"),
         fn.collect_list(last).alias("lasts"),
-        fn.flatten(fn.collect_list(arrays.scrapes_of(fn.col("samples")))).alias("scrapes"),
+        fn.flatten(fn.collect_list(once(series, scrapes))).alias("scrapes"),
         fn.flatten(fn.collect_list(fn.col("samples.value"))).alias("values"),
+        (fn.count(fn.lit(1)) == 1).alias("alone"),
     )
-    rises, values = fn.col("rises"), fn.col("values")
+    values = fn.col("values")
     return groups.select(
         *keys,
-        arrays.mean_rate(rises).alias("rate"),
-        arrays.amount_of(rises).alias("rise"),
-        arrays.latest(fn.col("lasts"), fn.col("scrapes")).alias("latest"),
-        fn.try_divide(arrays.total(values), fn.size(values)).alias("mean"),
+        once(series, rate_of_rises).alias("rate"),
+        once(series, amount_of_rises).alias("rise"),
+        once(series, latest_of_lasts).alias("latest"),
+        fn.try_divide(once(series, _total_of_values), fn.size(values)).alias("mean"),
         fn.size(values).cast("long").alias("samples"),
     )
 
@@ -84,15 +92,13 @@ def node_traffic(
         "since_s DOUBLE, until_s DOUBLE",
     )
     flows = of_facts(series, FLOWS, _PAIR)
-    spans = arrays.spans_of(fn.col("rises"))
-    covered = grouped(flows, "fact", *_PAIR).select(
-        "fact", *_PAIR, arrays.length_of(spans).alias("covered_s")
-    )
+    covered_s = once(series, _covered_s)
+    covered = grouped(flows, "fact", *_PAIR).select("fact", *_PAIR, covered_s.alias("covered_s"))
     located = (
         flows.select("fact", *_PAIR, "pod", "rises")
         .join(fn.broadcast(senders), ["namespace", "pod"])
         .join(fn.broadcast(receivers), ["namespace", "topology", "to_task"])
-        .withColumn("amount", _during())
+        .withColumn("amount", once(series, _during))
         .where(fn.col("amount") > 0)
         .groupBy("fact", *_PAIR, "source_node", "target_node")
         .agg(fn.sum("amount").alias("amount"))
@@ -104,6 +110,14 @@ def node_traffic(
         for fact, column in FLOWS.items()
     ]
     return located.groupBy(*_NODES).agg(*rates).orderBy(*_NODES)
+
+
+def _covered_s() -> Column:
+    return arrays.covered_s(fn.col("rises"), fn.col("alone"))
+
+
+def _total_of_values() -> Column:
+    return arrays.total(fn.col("values"))
 
 
 def _during() -> Column:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from thalweg_spark.condense.series import Series
 from thalweg_spark.steps import arrays
+from thalweg_spark.steps.once import once
 
 LABELS = (
     "namespace",
@@ -35,10 +36,14 @@ SERIES_DDL = ", ".join(
         "series BIGINT",
         *(f"{label} STRING" for label in LABELS),
         "samples ARRAY<STRUCT<at_s: DOUBLE, value: DOUBLE>>",
+        "asked_s DOUBLE",
         "note STRING",
     ]
 )
-"""One row is one series in one chunk of time, or a note about what could not be read."""
+"""One row is one series in one chunk of time, or a note about what could not be read.
+
+`asked_s` is the moment by which all is asked, the end of every window.
+"""
 
 _SAMPLES = pa.list_(pa.struct([("at_s", pa.float64()), ("value", pa.float64())]))
 SERIES_ARROW = pa.schema(
@@ -47,6 +52,7 @@ SERIES_ARROW = pa.schema(
         ("series", pa.int64()),
         *((label, pa.string()) for label in LABELS),
         ("samples", _SAMPLES),
+        ("asked_s", pa.float64()),
         ("note", pa.string()),
     ]
 )
@@ -55,7 +61,7 @@ ERROR = "!error"
 _BATCH_SAMPLES = 200_000
 
 
-def batches(found: Iterable[tuple[str, Series]]) -> Iterator[pa.RecordBatch]:
+def batches(found: Iterable[tuple[str, Series]], asked_s: float) -> Iterator[pa.RecordBatch]:
     """Series as Arrow batches of a bounded size."""
     rows: list[tuple[str, Series]] = []
     samples = 0
@@ -63,10 +69,10 @@ def batches(found: Iterable[tuple[str, Series]]) -> Iterator[pa.RecordBatch]:
         rows.append((fact, one))
         samples += one.times_s.size
         if samples >= _BATCH_SAMPLES:
-            yield _batch(rows)
+            yield _batch(rows, asked_s)
             rows, samples = [], 0
     if rows:
-        yield _batch(rows)
+        yield _batch(rows, asked_s)
 
 
 def note_batch(kind: str, notes: Iterable[str]) -> pa.RecordBatch:
@@ -75,7 +81,7 @@ def note_batch(kind: str, notes: Iterable[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=SERIES_ARROW)
 
 
-def _batch(rows: list[tuple[str, Series]]) -> pa.RecordBatch:
+def _batch(rows: list[tuple[str, Series]], asked_s: float) -> pa.RecordBatch:
     offsets = np.cumsum([0, *(one.times_s.size for _, one in rows)]).astype(np.int32)
     samples = pa.StructArray.from_arrays(
         [
@@ -92,6 +98,7 @@ def _batch(rows: list[tuple[str, Series]]) -> pa.RecordBatch:
             for label in LABELS
         ),
         pa.ListArray.from_arrays(offsets, samples),
+        pa.array(np.full(len(rows), asked_s)),
         pa.nulls(len(rows), pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SERIES_ARROW)
@@ -106,14 +113,33 @@ def _identity(fact: str, labels: Mapping[str, str]) -> int:
 
 def whole_series(read: DataFrame) -> DataFrame:
     """Each series once, its chunks put together, cleaned, with the rises between its samples."""
-    return (
+    return with_rises(
         read.where(fn.col("note").isNull())
         .groupBy("fact", "series", *LABELS)
-        .agg(fn.flatten(fn.collect_list("samples")).alias("samples"))
-        .withColumn("samples", arrays.clean_samples(fn.col("samples")))
-        .where(fn.size("samples") > 0)
-        .withColumn("rises", arrays.rises_of(fn.col("samples")))
+        .agg(
+            fn.flatten(fn.collect_list("samples")).alias("samples"),
+            fn.max("asked_s").alias("asked_s"),
+        )
+        .withColumn("samples", once(read, _right_samples))
+        .withColumn("samples", once(read, _once_each))
     )
+
+
+def with_rises(whole: DataFrame) -> DataFrame:
+    """Whole series with the rises between their samples; notes among them have none."""
+    return whole.withColumn("rises", once(whole, _rises))
+
+
+def _right_samples() -> Column:
+    return arrays.right_samples(fn.col("samples"))
+
+
+def _once_each() -> Column:
+    return arrays.once_each(fn.col("samples"))
+
+
+def _rises() -> Column:
+    return arrays.rises_of(fn.col("samples"))
 
 
 def of_facts(series: DataFrame, facts: Iterable[str], keys: Iterable[str]) -> DataFrame:

@@ -112,7 +112,7 @@ def by_spark(session: SparkSession, pulled: dict[str, list[Series]]) -> Tables:
         for part in (slice(0, one.times_s.size // 2 + 1), slice(one.times_s.size // 2, None))
     ]
     shuffled = [rows[int(index)] for index in rng.permutation(len(rows))]
-    table = pa.Table.from_batches(batches(shuffled), schema=SERIES_ARROW)
+    table = pa.Table.from_batches(batches(shuffled, AT_S), schema=SERIES_ARROW)
     # createDataFrame takes no Arrow table without batches.
     read = session.createDataFrame(table if rows else [], schema=SERIES_DDL)
     return tables_of(read, None, at_s=AT_S, windows=Windows())
