@@ -92,16 +92,28 @@ def _series(table: pa.Table) -> Iterator[tuple[str, Series]]:
 
 
 def by_spark(file: Path, master: str) -> Tables:
-    """The Spark steps, in a session that has done one small run before."""
-    from thalweg_spark.job import tables_of
+    """The Spark steps, in a session that has done one small run before.
+
+    The rows are whole series, as what is pulled in one piece is.
+    """
     from thalweg_spark.session import spark_session
 
     with spark_session(master) as session:
-        small = session.read.parquet(str(file)).limit(100)
-        tables_of(small, None, at_s=AT_S, windows=_windows())
+        _tables(session.read.parquet(str(file)).limit(100))
         begun = time.perf_counter()
-        found = tables_of(session.read.parquet(str(file)), None, at_s=AT_S, windows=_windows())
+        found = _tables(session.read.parquet(str(file)))
         _tell(found, time.perf_counter() - begun)
+    return found
+
+
+def _tables(read: Any) -> Tables:  # noqa: ANN401 - a DataFrame; pyspark is imported by one peer only
+    from thalweg_spark.job import tables_of_series
+    from thalweg_spark.steps.series import with_rises
+
+    series = with_rises(read).persist()
+    series.count()
+    found = tables_of_series(series, None, at_s=AT_S, windows=_windows())
+    series.unpersist()
     return found
 
 

@@ -14,6 +14,10 @@ _ANY: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Series come fact by fact; in small batches a step need not open those of other facts.
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
+    # A row is a whole series: of long histories a few hundred of them fill the memory.
+    "spark.sql.parquet.columnarReaderBatchSize": "64",
+    "spark.sql.files.maxPartitionBytes": "16m",
+    "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "32",
 }
 """What holds wherever Spark runs. The matrices are small: two partitions beat two hundred."""
 _OWN: Mapping[str, str] = {
