@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.papers import alphas, checks, hd, md, ns, ra, sgp
+from bench.papers import alphas, checks, hd, md, ns, preliminary, ra, sgp
 from bench.papers.grouping import near_source
 from bench.papers.over_time import Run
 from bench.papers.rows import Row
@@ -68,7 +68,7 @@ CONTESTS = {
             strategy="SgpStream",
             rows=sgp.ROWS,
             runs=sgp.RUNS,
-            more=(checks.placed_by_anyone, checks.more_tasks),
+            more=(checks.placed_by_anyone, checks.more_tasks, preliminary.more_and_more),
             baselines=(RAS, EVEN),
             challengers=lambda: (
                 strategy("SgpStream", scales=True),
@@ -81,7 +81,7 @@ CONTESTS = {
             strategy="NsStream",
             rows=ns.ROWS,
             runs=ns.RUNS,
-            more=(lambda: alphas.told(alphas.run()),),
+            more=(lambda: alphas.told(alphas.run()), preliminary.before_near_source),
             baselines=(EVEN, R_STORM, TOP_STORM, SP_ANT),
             challengers=lambda: (
                 strategy("NsStream", regroup=near_source),

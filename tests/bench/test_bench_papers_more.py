@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.papers import alphas, checks, md, ns, ra
+from bench.papers import alphas, checks, md, ns, preliminary, ra
 from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
 from bench.papers.over_time import near_setting, try_over_time
 from bench.papers.rows import Measure, Row
@@ -70,6 +70,26 @@ def test_more_tasks_lower_the_capacity_until_it_no_longer_pays() -> None:
     first, last = latency_ms[0] - latency_ms[1], latency_ms[-2] - latency_ms[-1]
     assert first > 10 * last
     assert len(checks.placed_by_anyone().splitlines()) == 6
+
+
+def test_what_near_source_began_with_comes_out() -> None:
+    rises = [
+        [float(cell) for cell in (line.split("|")[3], line.split("|")[5])]
+        for line in preliminary.before_near_source().splitlines()[2:]
+    ]
+    # From one node to four, and a worker that fills up; the other two count no acknowledgement.
+    for ours, paper in (rises[0], rises[3]):
+        assert ours == pytest.approx(paper, rel=0.1)
+    assert all(ours > 0 for ours, _ in rises)
+
+
+def test_a_rising_rate_gets_through_until_a_task_is_full() -> None:
+    lines = preliminary.more_and_more().splitlines()[2:]
+    offered, got = zip(
+        *((line.split("|")[1].strip(), line.split("|")[2].strip()) for line in lines), strict=True
+    )
+    assert offered[:-1] == got[:-1]
+    assert offered[-1] != got[-1]
 
 
 def test_three_domains_are_slower_than_one() -> None:
