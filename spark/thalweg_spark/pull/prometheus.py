@@ -228,11 +228,16 @@ def _samples(selector: str, item: Mapping[str, Any]) -> Floats:
         raise SourceUnavailable(f"{selector}: a sample cannot be read: {error}") from error
 
 
-def _numbers(values: Sequence[object]) -> list[float]:
+def _numbers(values: Sequence[Any]) -> list[float]:
+    """All at once where each is a text that says a number, as it should be."""
     try:
-        return list(map(float, values))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return [_number(value) for value in values]
+        return list(map(float, values)) if set(map(type, values)) <= {str} else _each(values)
+    except ValueError:
+        return _each(values)
+
+
+def _each(values: Sequence[object]) -> list[float]:
+    return [_number(value) for value in values]
 
 
 def _number(value: object) -> float:

@@ -31,6 +31,7 @@ def one_pass(session: SparkSession, at_s: float) -> float:
 
 def compiled(session: SparkSession) -> int:
     """How many classes Spark has generated in this JVM."""
+    assert session._jvm is not None
     metrics = session._jvm.org.apache.spark.metrics.source.CodegenMetrics
     count: int = metrics.METRIC_COMPILATION_TIME().getCount()
     return count
