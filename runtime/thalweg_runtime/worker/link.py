@@ -1,7 +1,7 @@
 """A link: what one task sends to one receiver, until it is acknowledged."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -128,20 +128,6 @@ class Link:
         if group >= 0:
             self._groups.append(group)
         if not len(self._records) % self._batch_tuples:
-            self.flush()
-
-    def put_many(
-        self, records: Sequence[Record], born: Sequence[float], groups: list[int], cause: Cause
-    ) -> None:
-        """Take tuples of one cause, each with its group."""
-        if cause is not self._cause:
-            cause.pending += 1
-            self._runs.append((len(self._records), cause))
-            self._cause = cause
-        self._records += records
-        self._born += born
-        self._groups += groups
-        if len(self._records) >= self._batch_tuples:
             self.flush()
 
     def flush(self) -> None:

@@ -134,17 +134,17 @@ class Outlet:
             for place, record in enumerate(records):
                 self.put(record, born[place], cause)
             return
-        try:
-            found = self._owners_of(self._picker, records)
-        except NoReceiver:
-            for record, at_s in zip(records, born, strict=True):
+        key, known, picker = self._keys[0], self._known.get, self._picker
+        for record, at_s in zip(records, born, strict=True):
+            value = record.get(key)
+            # A word that was met before is in the cache, whatever else is not text.
+            found = known(value) if type(value) is str else None
+            try:
+                group, link = found or self._owner(picker, record)
+            except NoReceiver:
                 self._hold(record, at_s, cause)
-            return
-        if len(self._places) == 1:
-            self._places[0].put_many(records, born, [group for group, _ in found], cause)
-            return
-        for record, at_s, (group, link) in zip(records, born, found, strict=True):
-            link.put(record, at_s, group, cause)
+            else:
+                link.put(record, at_s, group, cause)
 
     def flush(self) -> None:
         """Send what waits for company."""
@@ -235,16 +235,6 @@ class Outlet:
         else:
             key = self._key(record) if self._keys else None
             self._places[picker.pick(key)].put(record, born, -1, cause)
-
-    def _owners_of(self, picker: Picker, records: Sequence[Record]) -> list[tuple[int, Link]]:
-        """The key group of each record and whose it is, by the one key that there is."""
-        key, known = self._keys[0], self._known.get
-        values = [record.get(key) for record in records]
-        # A word that was met before is in the cache; of what is no text nothing is.
-        found = [known(value) if type(value) is str else None for value in values]
-        return [
-            one or self._owner(picker, record) for one, record in zip(found, records, strict=True)
-        ]
 
     def _owner(self, picker: Picker, record: Record) -> tuple[int, Link]:
         """The key group of a record, and whose it is; words that come often are remembered."""

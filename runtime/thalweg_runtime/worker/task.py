@@ -212,17 +212,17 @@ class Task:
         call = self._step.call
         made: list[Any] = []
         born: list[float] = []
-        part = slice(places.start, places.stop)
-        given = (batch.records[part], states[part]) if states else (batch.records[part],)
-        for out, at_s in zip(map(call, *given), batch.born[part], strict=True):
+        for place in places:
+            record = batch.records[place]
+            out = call(record, states[place]) if states else call(record)
             if out is None:
                 continue
             if type(out) is dict or type(out) is tuple:
                 made.append(out)
-                born.append(at_s)
+                born.append(batch.born[place])
             else:
                 made.extend(out)
-                born.extend(repeat(at_s, len(made) - len(born)))
+                born.extend(repeat(batch.born[place], len(made) - len(born)))
         if made:
             self.sender.emit_many(made, born, cause)
 
