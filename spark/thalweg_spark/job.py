@@ -39,8 +39,9 @@ class SparkEngine:
 
     def warm(self) -> None:
         """Condense nothing: Java compiles its plans now rather than in the first run."""
-        nothing = self._session.createDataFrame([], schema=SERIES_DDL)
-        tables_of(nothing, None, at_s=0.0, windows=Windows())
+        nothing = with_rises(self._session.createDataFrame([], schema=SERIES_DDL)).persist()
+        tables_of_series(nothing, None, at_s=0.0, windows=Windows())
+        nothing.unpersist()
 
     def find(self, request: Request) -> Found:
         """Pull in parallel, then condense; nothing of it stays cached."""
