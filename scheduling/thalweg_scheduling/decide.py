@@ -6,7 +6,7 @@ edges that have weights follow. Last, when all is well, nodes that nothing needs
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from thalweg_scheduling.hibernate import decide_asleep
 from thalweg_scheduling.measure.needs import overloaded
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.measure.trust import why_not_move
-from thalweg_scheduling.model.arrays import Bools, Ints
+from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import NOTHING_TO_DO, EdgeWeights, Missing, Move, Plan
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
@@ -149,24 +149,51 @@ def _move(
     snapshot = views[-1]
     if not snapshot.placement.size:
         return _nothing(snapshot, strategy, NOTHING_TO_DO)
-    must = _must_move(problem_of(snapshot, _everyone(snapshot)))
+    measured = _Look.at(snapshot)
     hindrance = why_not_move(snapshot, now_s)
-    if hindrance is None and must != BARRED:
+    if hindrance is None and measured.must != BARRED:
         hindrance = _cooling(snapshot, now_s)
-    if hindrance is None and parts.hesitate is not None and must is None:
+    if hindrance is None and parts.hesitate is not None and measured.must is None:
         hindrance = parts.hesitate(snapshot)
     if hindrance is not None:
         return _nothing(snapshot, strategy, hindrance)
-    problem, proposal = _roomiest(views, parts.place, rng)
-    if proposal.missing:
-        lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
-        return _nothing(snapshot, strategy, lacking)
-    return _plan_towards(problem, proposal, strategy)
+    for look in (*map(_Look.at, views[:-1]), measured):
+        proposal = _proposed(look, parts.place, rng)
+        if not proposal.missing:
+            return _plan_towards(look, proposal, strategy)
+    lacking = Reason(code=ReasonCode.INFEASIBLE, message=proposal.missing[0].message)
+    return _nothing(snapshot, strategy, lacking)
 
 
-def _plan_towards(problem: Problem, proposal: Proposal, strategy: str) -> Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """A view of the snapshot, and why the present placement cannot stay by it."""
+
+    problem: Problem
+    must: str | None
+
+    @staticmethod
+    def at(view: Snapshot) -> "_Look":
+        problem = problem_of(view, np.ones(len(view.placement), dtype=np.bool_))
+        return _Look(problem=problem, must=_must_move(problem))
+
+
+def _proposed(look: _Look, place: Placer, rng: np.random.Generator) -> Proposal:
+    """Whoever has to leave a node leaves it alone, if that is enough.
+
+    Whether more should move is the next question.
+    """
+    snapshot, everyone = look.problem.snapshot, look.problem.movable
+    if look.must is not None:
+        proposal = place(snapshot, movable=urgent_tasks(look.problem), rng=rng)
+        if not proposal.missing:
+            return proposal
+    return place(snapshot, movable=everyone, rng=rng)
+
+
+def _plan_towards(look: _Look, proposal: Proposal, strategy: str) -> Plan:
     """The moves towards a layout, if they are worth it."""
-    snapshot, must = problem.snapshot, _must_move(problem)
+    problem, must, snapshot = look.problem, look.must, look.problem.snapshot
     present_value, steps = _steps(problem, proposal)
     refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
     if refusal is not None or not steps:
@@ -175,28 +202,6 @@ def _plan_towards(problem: Problem, proposal: Proposal, strategy: str) -> Plan:
     plan = _plan_of_moves(snapshot, strategy, steps, reason, proposal)
     slower = _carries_less(snapshot, plan) if must is None else None
     return plan if slower is None else _nothing(snapshot, strategy, slower)
-
-
-def _roomiest(
-    views: tuple[Snapshot, ...], place: Placer, rng: np.random.Generator
-) -> tuple[Problem, Proposal]:
-    """A layout for all that is offered, or for as much of it as there is room for.
-
-    Whoever has to leave a node leaves it first; whether more should move is the next question.
-    """
-    for view in views:
-        problem = problem_of(view, _everyone(view))
-        movable = urgent_tasks(problem) if _must_move(problem) else problem.movable
-        proposal = place(view, movable=movable, rng=rng)
-        if proposal.missing and not movable.all():
-            proposal = place(view, movable=problem.movable, rng=rng)
-        if not proposal.missing:
-            break
-    return problem, proposal
-
-
-def _everyone(snapshot: Snapshot) -> Bools:
-    return np.ones(len(snapshot.placement), dtype=np.bool_)
 
 
 def _steps(problem: Problem, proposal: Proposal) -> tuple[float, list[Step]]:
