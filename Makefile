@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := operator scheduling spark runtime testbed bench crds tests e2e
-# Stories with real processes depend on the machine: one that fails is told again, and shown as a rerun.
-AGAIN := --reruns 2 --reruns-delay 5
+# Stories with real processes depend on the machine: one that fails is told again, and named at the end.
+AGAIN := --reruns 2 --reruns-delay 5 -rR
 .DEFAULT_GOAL := help
 export PYTHONDONTWRITEBYTECODE =
 
@@ -54,9 +54,9 @@ test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is
 	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m spark
 
 .PHONY: test-plane
-test-plane: setup ## behaviours on a real control plane (built once, about 9 minutes)
+test-plane: setup ## behaviours on a real control plane (built once, about 6 minutes)
 	@$(BIN)/python -m thalweg_testbed build
-	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m control_plane
+	@$(BIN)/pytest -n 3 --dist worksteal $(AGAIN) -m control_plane
 
 .PHONY: test
 test: setup ## everything that CI runs, with the time each part took
