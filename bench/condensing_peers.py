@@ -73,7 +73,7 @@ def by_numpy(file: Path, _: str) -> Tables:
     pulled: dict[str, list[Series]] = {}
     source = parquet.ParquetFile(file)
     for group in range(source.num_row_groups):
-        table = source.read_row_group(group, columns=["fact", *LABELS, "samples"])
+        table = source.read_row_group(group, columns=["fact", *LABELS, "times_s", "numbers"])
         for fact, series in _series(table):
             pulled.setdefault(fact, []).append(series)
     return condense(pulled, None, at_s=AT_S, windows=_windows())
@@ -81,10 +81,9 @@ def by_numpy(file: Path, _: str) -> Tables:
 
 def _series(table: pa.Table) -> Iterator[tuple[str, Series]]:
     words = {name: table[name].to_pylist() for name in ("fact", *LABELS)}
-    lists = table["samples"].combine_chunks()
-    offsets = lists.offsets.to_numpy()
-    times_s = lists.values.field("at_s").to_numpy()
-    values = lists.values.field("value").to_numpy()
+    lists = table["times_s"].combine_chunks()
+    offsets, times_s = lists.offsets.to_numpy(), lists.values.to_numpy()
+    values = table["numbers"].combine_chunks().values.to_numpy()
     for row in range(len(table)):
         part = slice(offsets[row], offsets[row + 1])
         labels = {name: words[name][row] for name in LABELS if words[name][row]}
@@ -108,13 +107,8 @@ def by_spark(file: Path, master: str) -> Tables:
 
 def _tables(read: Any) -> Tables:  # noqa: ANN401 - a DataFrame; pyspark is imported by one peer only
     from thalweg_spark.job import tables_of_series
-    from thalweg_spark.steps.series import with_rises
 
-    series = with_rises(read).persist()
-    series.count()
-    found = tables_of_series(series, None, at_s=AT_S, windows=_windows())
-    series.unpersist()
-    return found
+    return tables_of_series(read, None, at_s=AT_S, windows=_windows())
 
 
 def by_pandas(file: Path, _: str) -> Tables:

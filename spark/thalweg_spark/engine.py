@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from thalweg_spark.condense import completing, places, tables
 from thalweg_spark.condense.coverage import coverage
 from thalweg_spark.condense.expectation import Expectation
-from thalweg_spark.condense.figures import WELCOME, Figure, figures
+from thalweg_spark.condense.figures import WELCOME, Figures, figures, is_ours
 from thalweg_spark.condense.places import Seen
 from thalweg_spark.condense.presence import presences
 from thalweg_spark.condense.series import Series
@@ -160,15 +160,20 @@ def condense(
     at_s: float,
     windows: Windows,
 ) -> Tables:
-    """All tables from all series; pure."""
-    known, there = figures(pulled), places.seen(pulled)
+    """All tables from all series; those that do not say what they are about are not ours."""
+    pulled = {
+        fact: [one for one in series if is_ours(fact, one.labels)]
+        for fact, series in pulled.items()
+    }
+    known = figures(pulled, recent_since_s=at_s - windows.scaling_s)
+    there = places.seen(pulled)
     nodes = places.pod_nodes(there, known, expectation)
     rows: Tables = {
-        "dependency": tables.dependency(pulled, recent_since_s=at_s - windows.scaling_s),
-        "task_load": tables.task_load(pulled),
-        "node_latency": tables.node_latency(pulled),
-        "node_traffic": node_traffic(pulled, places.stays(there, nodes), nodes),
-        "tuple_latency": tables.tuple_latency(pulled),
+        "dependency": tables.dependency(known),
+        "task_load": tables.task_load(known),
+        "node_latency": tables.node_latency(known),
+        "node_traffic": node_traffic(pulled, known, places.stays(there, nodes), nodes),
+        "tuple_latency": tables.tuple_latency(known),
         "coverage": coverage(
             presences(pulled, at_s=at_s), expectation, windows_s=windows.by_matrix, at_s=at_s
         ),
@@ -177,15 +182,14 @@ def condense(
 
 
 def completed(
-    rows: Tables, known: Sequence[Figure], there: Sequence[Seen], expectation: Expectation | None
+    rows: Tables, known: Figures, there: Sequence[Seen], expectation: Expectation | None
 ) -> Tables:
     """The tables of either engine with what others than Thalweg's own series say."""
-    others = completing.by_fact(known)
-    loads = completing.completed_loads(rows["task_load"], others, there)
+    loads = completing.completed_loads(rows["task_load"], known, there)
     return {
         **rows,
         "task_load": loads,
-        "dependency": completing.estimated_traffic(rows["dependency"], others, loads, expectation),
-        "node_latency": completing.completed_latency(rows["node_latency"], others),
-        "node_capacity": completing.node_capacity(others),
+        "dependency": completing.estimated_traffic(rows["dependency"], known, loads, expectation),
+        "node_latency": completing.completed_latency(rows["node_latency"], known),
+        "node_capacity": completing.node_capacity(known),
     }

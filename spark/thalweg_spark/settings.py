@@ -16,6 +16,7 @@ _ANY: Mapping[str, str] = {
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
     # A row is a whole series: of long histories a few hundred of them fill the memory.
     "spark.sql.parquet.columnarReaderBatchSize": "64",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.sql.files.maxPartitionBytes": "16m",
     "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "32",
 }

@@ -14,7 +14,7 @@ from thalweg_simulated_scenes import (
     word_count,
 )
 from thalweg_spark.condense.series import Series, clean_series
-from thalweg_spark.condense.tables import dependency, node_latency, task_load
+from thalweg_spark.engine import Windows, condense
 from thalweg_spark.pull.presets import load_preset
 
 PRESET = load_preset("thalweg")
@@ -63,18 +63,18 @@ def test_condensing_makes_of_it_what_was_simulated() -> None:
     for fact, name in PRESET.queries.items():
         cleaned = [clean_series(dict(key[1]), h) for key, h in history.items() if key[0] == name]
         pulled[fact] = [series for series in cleaned if series is not None]
-    loads = {row["task"]: row for row in task_load(pulled)}
+    tables = condense(pulled, None, at_s=simulation.now_s, windows=Windows())
+    loads = {row["task"]: row for row in tables["task_load"]}
     assert loads["read-0"]["processed_per_s"] == pytest.approx(500, rel=0.05)
     assert 1 / loads["split-1"]["true_rate_per_s"] == pytest.approx(180e-6, rel=0.4)
     assert loads["split-1"]["namespace"] == NAMESPACE
-    traffic = dependency(pulled, recent_since_s=0.0)
-    rows = {(row["source_task"], row["target_task"]): row for row in traffic}
+    rows = {(row["source_task"], row["target_task"]): row for row in tables["dependency"]}
     assert len(rows) == 8
     assert sum(row["tuples_per_s"] for row in rows.values()) == pytest.approx(4000, rel=0.05)
     assert rows["read-0", "split-0"]["bytes_per_s"] == pytest.approx(
         200 * rows["read-0", "split-0"]["tuples_per_s"], rel=0.01
     )
-    apart = {(row["source_node"], row["target_node"]): row for row in node_latency(pulled)}
+    apart = {(row["source_node"], row["target_node"]): row for row in tables["node_latency"]}
     assert apart["a-0", "b-0"]["latency_s"] > 5 * apart["a-0", "a-1"]["latency_s"]
 
 

@@ -5,27 +5,18 @@ nothing and nobody else does either, the cell stays unknown.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from thalweg_spark.condense.expectation import Expectation
-from thalweg_spark.condense.figures import Figure
+from thalweg_spark.condense.figures import Figure, Figures
 from thalweg_spark.condense.places import Seen
 
 Row = dict[str, Any]
-Figures = Mapping[str, Mapping[tuple[str, ...], Figure]]
 _LOADS = (
     *("cpu_cores", "memory_bytes", "io_bytes_per_s", "busy_share", "backpressured_share"),
     *("wait_s", "processed_per_s", "true_rate_per_s", "queue_tuples"),
 )
-
-
-def by_fact(known: Iterable[Figure]) -> Figures:
-    """Figures by fact and key."""
-    found: dict[str, dict[tuple[str, ...], Figure]] = {}
-    for one in known:
-        found.setdefault(one.fact, {})[one.key] = one
-    return found
 
 
 def completed_loads(rows: Sequence[Row], known: Figures, found: Iterable[Seen]) -> list[Row]:

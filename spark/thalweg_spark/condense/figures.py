@@ -1,24 +1,37 @@
-"""Figures of facts that tables are completed by: of pods, of nodes, of other engines' tasks.
+"""Figures: all that is worked out of the samples themselves, one for each group of series.
 
-Both engines give these small rows; completing.py makes the tables of them.
+A group is what belongs together: the series of a pair of tasks, of a task, of a node, whichever
+pods they came from. Both engines make figures by these functions, numpy one after the other, Spark
+in parallel; whatever follows works on figures alone.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg_spark.condense.rates import mean_rate, together
-from thalweg_spark.condense.series import Series
+from thalweg_spark.condense.quantiles import bound_of, histogram_quantile
+from thalweg_spark.condense.rates import (
+    covered_s,
+    mean_rate,
+    median,
+    rise_of,
+    together,
+    trimmed_rate,
+)
+from thalweg_spark.condense.series import Series, since
 
-_TASK = ("namespace", "topology", "vertex", "task")
+TOPOLOGY = ("namespace", "topology")
+TASK = (*TOPOLOGY, "vertex", "task")
+PAIR = (*TOPOLOGY, "task", "to_task")
+NODES = ("source_node", "target_node")
 _POD = ("namespace", "pod")
-_PAIR = ("source_node", "target_node")
-FIGURE_KEYS: Mapping[str, tuple[str, ...]] = {
-    "sent": _TASK,
-    "busy_share": _TASK,
-    "backpressured_share": _TASK,
+LOAD_FACTS = ("processed", "busy", "backpressured", "wait", "cpu", "memory", "queue")
+OF_OTHERS: Mapping[str, tuple[str, ...]] = {
+    "sent": TASK,
+    "busy_share": TASK,
+    "backpressured_share": TASK,
     "pod_cpu": _POD,
     "pod_memory": _POD,
     "pod_receive": _POD,
@@ -31,55 +44,128 @@ FIGURE_KEYS: Mapping[str, tuple[str, ...]] = {
     "node_transmit": ("node",),
     "node_bandwidth": ("node", "device"),
     "node_address": ("node", "address"),
-    "rtt_sum": _PAIR,
-    "rtt_count": _PAIR,
+    "rtt_sum": NODES,
+    "rtt_count": NODES,
+}
+"""The facts that Kubernetes and other engines' exporters tell; KEYS has all."""
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "tuples": PAIR,
+    "bytes": PAIR,
+    **dict.fromkeys(LOAD_FACTS, TASK),
+    "task_info": (*TOPOLOGY, "task"),
+    "rtt": NODES,
+    "latency": TOPOLOGY,
+    "latency_sum": TOPOLOGY,
+    "complete": TOPOLOGY,
+    **OF_OTHERS,
 }
 """What each fact is about: the labels that its series are put together by."""
-KEY_LABELS = tuple(dict.fromkeys(label for keys in FIGURE_KEYS.values() for label in keys))
-WELCOME = frozenset(fact for fact in FIGURE_KEYS if fact.startswith(("pod_", "node_")))
+KEY_LABELS = tuple(dict.fromkeys(label for keys in KEYS.values() for label in keys))
+WELCOME = frozenset(fact for fact in KEYS if fact.startswith(("pod_", "node_")))
 """Facts of others' exporters: one that cannot be read is warned of and leaves the rest alone."""
+FLOWS = {"tuples": "tuples_per_s", "bytes": "bytes_per_s"}
+"""What goes from task to task, and what its rates are called."""
+_SHARES = ("busy_share", "backpressured_share")
+_GAUGES = ("memory", "queue", "pod_memory", "node_memory", "node_bandwidth")
+_HISTOGRAMS = ("latency", "complete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """What a group of series comes to; NaN where it is not known."""
+    """What a group of series comes to; NaN where it is not known, or means nothing of its fact."""
 
     fact: str
     key: tuple[str, ...]
-    rate: float
-    """Rise per second, of a counter."""
-    rise: float
-    latest: float
-    """The sum of the newest readings, of a gauge."""
-    mean: float
     samples: int
+    rate: float = math.nan
+    """Rise per second, of a counter; of a histogram, what was observed per second."""
+    rise: float = math.nan
+    covered_s: float = math.nan
+    """How long at least one series was seen to rise, or to stand still."""
+    trimmed_rate: float = math.nan
+    """Ra-Stream's Eq 1, of a flow."""
+    recent_rate: float = math.nan
+    """A flow's rate in the window by which tasks are counted."""
+    latest: float = math.nan
+    """The sum of the newest readings, of a gauge."""
+    mean: float = math.nan
+    median: float = math.nan
+    p50: float = math.nan
+    p99: float = math.nan
 
 
-def figures(pulled: Mapping[str, Sequence[Series]]) -> list[Figure]:
-    """The figures of all facts that have any."""
-    found = []
-    for fact, labels in FIGURE_KEYS.items():
-        groups: dict[tuple[str, ...], list[Series]] = {}
-        for one in pulled.get(fact, ()):
-            key = tuple(one.labels.get(label, "") for label in labels)
-            if all(key):
-                groups.setdefault(key, []).append(one)
-        found += [_figure(fact, key, parts) for key, parts in sorted(groups.items())]
+Figures = Mapping[str, Mapping[tuple[str, ...], Figure]]
+"""Figures by the fact they are of, and by what they are about."""
+
+
+def key_of(fact: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The labels that say what a series of a fact is about; empty where it does not say."""
+    return tuple(labels.get(label, "") for label in KEYS[fact])
+
+
+def is_ours(fact: str, labels: Mapping[str, str]) -> bool:
+    """Whether a series says all of what it is about."""
+    return all(key_of(fact, labels))
+
+
+def grouped(fact: str, series: Iterable[Series]) -> dict[tuple[str, ...], list[Series]]:
+    """Series of a fact by what they are about."""
+    found: dict[tuple[str, ...], list[Series]] = {}
+    for one in series:
+        found.setdefault(key_of(fact, one.labels), []).append(one)
     return found
 
 
-def _figure(fact: str, key: tuple[str, ...], parts: Sequence[Series]) -> Figure:
-    amounts = together(parts).amount
-    values = np.concatenate([one.values for one in parts])
-    return Figure(
-        fact=fact,
-        key=key,
-        rate=mean_rate(parts),
-        rise=float(amounts.sum()) if amounts.size else math.nan,
-        latest=latest(parts),
-        mean=float(values.sum() / values.size),
-        samples=int(values.size),
-    )
+def figures(pulled: Mapping[str, Sequence[Series]], *, recent_since_s: float) -> Figures:
+    """The figures of all series."""
+    return {
+        fact: {
+            key: figure(fact, key, parts, recent_since_s=recent_since_s)
+            for key, parts in grouped(fact, series).items()
+        }
+        for fact, series in pulled.items()
+    }
+
+
+def figure(
+    fact: str, key: tuple[str, ...], parts: Sequence[Series], *, recent_since_s: float
+) -> Figure:
+    """What one group comes to, by what kind of fact it is."""
+    samples = sum(one.times_s.size for one in parts)
+    if fact in _HISTOGRAMS:
+        numbers = _of_histogram(parts)
+    elif fact in _GAUGES:
+        numbers = {"latest": latest(parts)}
+    elif fact in _SHARES:
+        numbers = {"mean": float(sum(one.values.sum() for one in parts)) / samples}
+    elif fact == "rtt":
+        numbers = {"median": median(np.concatenate([one.values for one in parts]))}
+    else:
+        numbers = _of_counter(parts)
+        if fact in FLOWS:
+            recent = mean_rate([since(one, recent_since_s) for one in parts])
+            numbers |= {"trimmed_rate": trimmed_rate(parts), "recent_rate": recent}
+    return Figure(fact=fact, key=key, samples=samples, **numbers)
+
+
+def _of_counter(parts: Sequence[Series]) -> dict[str, float]:
+    found = together(parts)
+    rise, covered = rise_of(found), covered_s(found)
+    return {
+        "rate": rise / covered if covered > 0 else math.nan,
+        "rise": rise,
+        "covered_s": covered,
+    }
+
+
+def _of_histogram(parts: Sequence[Series]) -> dict[str, float]:
+    """Its last bucket has counted all."""
+    whole = [one for one in parts if bound_of(one) == math.inf]
+    return {
+        **_of_counter(whole),
+        "p50": histogram_quantile(parts, 0.5),
+        "p99": histogram_quantile(parts, 0.99),
+    }
 
 
 def latest(parts: Sequence[Series]) -> float:
@@ -92,5 +178,5 @@ def latest(parts: Sequence[Series]) -> float:
         return math.nan
     newest = max(one.last_s for one in parts)
     gaps = np.concatenate([np.diff(one.times_s) for one in parts])
-    slack_s = 2 * float(np.median(gaps)) if gaps.size else 0.0
+    slack_s = 2 * median(gaps) if gaps.size else 0.0
     return float(sum(one.values[-1] for one in parts if newest - one.last_s <= slack_s))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from thalweg_spark.condense.expectation import Expectation
-from thalweg_spark.condense.figures import Figure
+from thalweg_spark.condense.figures import Figures
 from thalweg_spark.condense.series import Series
 
 PLACE_FACTS = ("task_info", "tuples", "processed")
@@ -54,13 +54,13 @@ def seen(pulled: Mapping[str, Sequence[Series]]) -> list[Seen]:
 
 
 def pod_nodes(
-    found: Iterable[Seen], known: Iterable[Figure], expectation: Expectation | None
+    found: Iterable[Seen], known: Figures, expectation: Expectation | None
 ) -> dict[tuple[str, str], str]:
     """(Namespace, pod) to node: by the series' own label, kube-state-metrics, or the operator."""
     nodes: dict[tuple[str, str], str] = {}
     if expectation is not None:
         nodes |= expectation.pod_nodes
-    nodes |= {(one.key[0], one.key[1]): one.key[2] for one in known if one.fact == "pod_info"}
+    nodes |= {(key[0], key[1]): key[2] for key in known.get("pod_info", {})}
     nodes |= {(one.namespace, one.pod): one.node for one in found if one.pod and one.node}
     return nodes
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thalweg_spark.condense.rates import median
 from thalweg_spark.condense.series import Series
 
 PRESENCE_FACTS = ("tuples", "processed", "rtt")
@@ -35,7 +36,7 @@ def presences(pulled: Mapping[str, Iterable[Series]], *, at_s: float) -> list[Pr
     return [
         Presence(
             fact=fact,
-            is_live=_is_live(one, at_s),
+            is_live=is_live(one, at_s),
             last_s=one.last_s,
             samples=one.times_s.size,
             **{label: one.labels.get(label, "") for label in PRESENCE_LABELS},
@@ -45,8 +46,9 @@ def presences(pulled: Mapping[str, Iterable[Series]], *, at_s: float) -> list[Pr
     ]
 
 
-def _is_live(series: Series, at_s: float) -> bool:
+def is_live(series: Series, at_s: float) -> bool:
+    """Whether it was scraped twice at least, and still was at the end of the window."""
     if series.times_s.size < 2:
         return False
-    scrape_s = float(np.median(np.diff(series.times_s)))
+    scrape_s = median(np.diff(series.times_s))
     return at_s - series.last_s <= max(LEAST_SLACK_S, STALE_SCRAPES * scrape_s)

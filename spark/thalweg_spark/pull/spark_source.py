@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from thalweg_spark.condense.figures import WELCOME
+from thalweg_spark.condense.figures import WELCOME, key_of
 from thalweg_spark.condense.series import Series
 from thalweg_spark.errors import CondenseError
 from thalweg_spark.pull.presets import Preset
@@ -110,5 +110,8 @@ class PrometheusReader(DataSourceReader):
     def _series(self, server: Prometheus, asks: Sequence[Ask]) -> Iterator[tuple[str, Series]]:
         for ask in asks:
             samples = server.samples_if_any if ask.fact in WELCOME else server.samples
-            for one in samples(ask.query, window_s=ask.length_s, at_s=ask.end_s):
-                yield ask.fact, self._preset.read(ask.fact, one)
+            found = samples(ask.query, window_s=ask.length_s, at_s=ask.end_s)
+            ours = [self._preset.read(ask.fact, one) for one in found]
+            # Series about the same follow one another, so that nobody has to bring them together.
+            for one in sorted(ours, key=lambda one: key_of(ask.fact, one.labels)):
+                yield ask.fact, one

@@ -1,1 +1,1 @@
-"""The Spark engine's steps: DataFrame in, DataFrame out, built-in functions only."""
+"""The Spark engine's steps: DataFrame in, DataFrame out."""

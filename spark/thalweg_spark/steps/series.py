@@ -1,17 +1,22 @@
-"""Series as rows: what Prometheus (or a file of history) gives the steps, and how it is cleaned."""
+"""Series as rows: what Prometheus (or a file of history) gives the steps, and how it is cleaned.
+
+A row holds a whole series, its samples as two vectors. Spark moves rows and never looks into the
+vectors; what needs them runs in numpy, a batch of rows at a time (docs/decisions/0010).
+"""
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from thalweg_spark.condense.series import Series
-from thalweg_spark.steps import arrays
-from thalweg_spark.steps.once import once
+from thalweg_spark.condense.figures import is_ours, key_of
+from thalweg_spark.condense.series import Series, clean_series
 
 LABELS = (
     "namespace",
@@ -33,39 +38,47 @@ LABELS = (
 SERIES_DDL = ", ".join(
     [
         "fact STRING",
+        "about STRING",
         "series BIGINT",
         *(f"{label} STRING" for label in LABELS),
-        "samples ARRAY<STRUCT<at_s: DOUBLE, value: DOUBLE>>",
+        "times_s ARRAY<DOUBLE>",
+        "numbers ARRAY<DOUBLE>",
         "asked_s DOUBLE",
         "note STRING",
     ]
 )
 """One row is one series in one chunk of time, or a note about what could not be read.
 
-`asked_s` is the moment by which all is asked, the end of every window.
+Rows that are `about` the same make one figure. `asked_s` is the moment by which all is asked, the
+end of every window.
 """
 
-_SAMPLES = pa.list_(pa.struct([("at_s", pa.float64()), ("value", pa.float64())]))
 SERIES_ARROW = pa.schema(
     [
         ("fact", pa.string()),
+        ("about", pa.string()),
         ("series", pa.int64()),
         *((label, pa.string()) for label in LABELS),
-        ("samples", _SAMPLES),
+        ("times_s", pa.list_(pa.float64())),
+        ("numbers", pa.list_(pa.float64())),
         ("asked_s", pa.float64()),
         ("note", pa.string()),
     ]
 )
+Said = Mapping[str, Any]
+"""A row without its samples."""
 WARNING = "!warning"
 ERROR = "!error"
 _BATCH_SAMPLES = 200_000
 
 
 def batches(found: Iterable[tuple[str, Series]], asked_s: float) -> Iterator[pa.RecordBatch]:
-    """Series as Arrow batches of a bounded size."""
+    """Series as Arrow batches of a bounded size; those that are not ours are left out."""
     rows: list[tuple[str, Series]] = []
     samples = 0
     for fact, one in found:
+        if not is_ours(fact, one.labels):
+            continue
         rows.append((fact, one))
         samples += one.times_s.size
         if samples >= _BATCH_SAMPLES:
@@ -77,31 +90,31 @@ def batches(found: Iterable[tuple[str, Series]], asked_s: float) -> Iterator[pa.
 
 def note_batch(kind: str, notes: Iterable[str]) -> pa.RecordBatch:
     """What the server said, or why it could not be asked, on the way that samples take."""
-    rows = [{"fact": kind, "series": 0, "samples": [], "note": note} for note in notes]
+    rows = [{"fact": kind, "series": 0, "times_s": [], "numbers": [], "note": one} for one in notes]
     return pa.RecordBatch.from_pylist(rows, schema=SERIES_ARROW)
 
 
 def _batch(rows: list[tuple[str, Series]], asked_s: float) -> pa.RecordBatch:
     offsets = np.cumsum([0, *(one.times_s.size for _, one in rows)]).astype(np.int32)
-    samples = pa.StructArray.from_arrays(
-        [
-            pa.array(np.concatenate([one.times_s for _, one in rows])),
-            pa.array(np.concatenate([one.values for _, one in rows])),
-        ],
-        names=["at_s", "value"],
-    )
     columns = [
         pa.array([fact for fact, _ in rows], pa.string()),
+        pa.array([_about(fact, one.labels) for fact, one in rows], pa.string()),
         pa.array([_identity(fact, one.labels) for fact, one in rows], pa.int64()),
         *(
             pa.array([one.labels.get(label, "") for _, one in rows], pa.string())
             for label in LABELS
         ),
-        pa.ListArray.from_arrays(offsets, samples),
+        pa.ListArray.from_arrays(offsets, np.concatenate([one.times_s for _, one in rows])),
+        pa.ListArray.from_arrays(offsets, np.concatenate([one.values for _, one in rows])),
         pa.array(np.full(len(rows), asked_s)),
         pa.nulls(len(rows), pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SERIES_ARROW)
+
+
+def _about(fact: str, labels: Mapping[str, str]) -> str:
+    """What a series is about, as one text."""
+    return json.dumps([fact, *key_of(fact, labels)])
 
 
 def _identity(fact: str, labels: Mapping[str, str]) -> int:
@@ -111,40 +124,39 @@ def _identity(fact: str, labels: Mapping[str, str]) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def whole_series(read: DataFrame) -> DataFrame:
-    """Each series once, its chunks put together, cleaned, with the rises between its samples."""
-    return with_rises(
+def series_of(batch: pa.RecordBatch) -> Iterator[tuple[Said, Series]]:
+    """The rows of a batch: all columns but the samples, and the series, without a copy."""
+    names = [name for name in batch.schema.names if name not in ("times_s", "numbers")]
+    words = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    offsets = batch.column("times_s").offsets.to_numpy()
+    times_s, numbers = (batch.column(name).values.to_numpy() for name in ("times_s", "numbers"))
+    for row, said in enumerate(words):
+        part = slice(offsets[row], offsets[row + 1])
+        told = dict(zip(names, said, strict=True))
+        labels = {label: told[label] for label in LABELS if told.get(label)}
+        yield told, Series(labels=labels, times_s=times_s[part], values=numbers[part])
+
+
+def whole_series(read: DataFrame, asked_s: float) -> DataFrame:
+    """Each series once, its chunks put together and cleaned, beside those about the same."""
+
+    def put_together(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in found for row in series_of(batch))
+        return batches(_joined(rows), asked_s)
+
+    return (
         read.where(fn.col("note").isNull())
-        .groupBy("fact", "series", *LABELS)
-        .agg(
-            fn.flatten(fn.collect_list("samples")).alias("samples"),
-            fn.max("asked_s").alias("asked_s"),
-        )
-        .withColumn("samples", once(read, _right_samples))
-        .withColumn("samples", once(read, _once_each))
+        .repartition("about")
+        .sortWithinPartitions("about", "series")
+        .mapInArrow(put_together, SERIES_DDL)
     )
 
 
-def with_rises(whole: DataFrame) -> DataFrame:
-    """Whole series with the rises between their samples; notes among them have none."""
-    return whole.withColumn("rises", once(whole, _rises))
-
-
-def _right_samples() -> Column:
-    return arrays.right_samples(fn.col("samples"))
-
-
-def _once_each() -> Column:
-    return arrays.once_each(fn.col("samples"))
-
-
-def _rises() -> Column:
-    return arrays.rises_of(fn.col("samples"))
-
-
-def of_facts(series: DataFrame, facts: Iterable[str], keys: Iterable[str]) -> DataFrame:
-    """The series of some facts; those without one of the key labels are not ours."""
-    found = series.where(fn.col("fact").isin(*facts))
-    for key in keys:
-        found = found.where(fn.col(key) != "")
-    return found
+def _joined(rows: Iterable[tuple[Said, Series]]) -> Iterator[tuple[str, Series]]:
+    for (fact, _), chunks in groupby(rows, key=lambda row: (row[0]["fact"], row[0]["series"])):
+        parts = [series for _, series in chunks]
+        times_s = np.concatenate([one.times_s for one in parts])
+        values = np.concatenate([one.values for one in parts])
+        whole = clean_series(parts[0].labels, np.stack((times_s, values), axis=1))
+        if whole is not None:
+            yield fact, whole

@@ -1,6 +1,7 @@
 """Counters become rates whatever happens to the pods that export them."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -82,6 +83,46 @@ def test_covered_time_is_the_union(spans: list[tuple[float, float]]) -> None:
     for start, length in spans:
         slow[int(np.ceil(start * 10)) : int(np.floor((start + length) * 10))] = True
     assert covered_s(together(parts)) == pytest.approx(slow.sum() / 10, abs=0.2 * len(spans))
+
+
+def cut(parts: list[Series], low: float, high: float) -> tuple[float, float]:
+    """What all rose in one slice, and how much of the slice is covered: rise by rise."""
+    amount, spans = 0.0, []
+    for one in parts:
+        rises = increments(one)
+        for start, end, rise in zip(rises.start_s, rises.end_s, rises.amount, strict=True):
+            if min(end, high) > max(start, low):
+                spans.append((max(start, low), min(end, high)))
+                amount += rise * (spans[-1][1] - spans[-1][0]) / (end - start)
+    covered, reach = 0.0, -math.inf
+    for start, end in sorted(spans):
+        covered += max(0.0, end - max(start, reach))
+        reach = max(reach, end)
+    return amount, covered
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_trimmed_rate_is_that_of_slices_cut_one_by_one(seed: int) -> None:
+    """Of one to three pods that overlap or not, with resets and scrapes missed."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(rng.integers(1, 4)):
+        times = np.flatnonzero(rng.random(60) < 0.7) + rng.choice([0.0, rng.uniform(0, 90)])
+        values = np.cumsum(rng.integers(0, 50, times.size)).astype(float)
+        restart = int(rng.integers(0, max(1, times.size)))
+        values[restart:] -= values[restart] if times.size else 0.0
+        found = clean_series({}, list(zip(times, values, strict=True)))
+        parts += [] if found is None else [found]
+    rises = together(parts)
+    begin, end = rises.start_s.min(), rises.end_s.max()
+    scrape_s = np.median(rises.end_s - rises.start_s)
+    slices = int(np.clip(np.floor((end - begin) / (2 * scrape_s) + 1e-6), 1, 64))
+    each = [cut(parts, low, high) for low, high in pairwise(np.linspace(begin, end, slices + 1))]
+    readings = [amount / covered for amount, covered in each if covered > 1e-6 * scrape_s]
+    assert len(readings) >= 3
+    expected = (sum(readings) - max(readings) - min(readings)) / (len(readings) - 2)
+    assert trimmed_rate(parts) == pytest.approx(expected, rel=1e-6)
 
 
 @settings(max_examples=40)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from thalweg_spark.condense.expectation import parse_expectation
-from thalweg_spark.condense.figures import latest
+from thalweg_spark.condense.figures import is_ours, latest
 from thalweg_spark.condense.quantiles import histogram_quantile
 from thalweg_spark.condense.series import Series, clean_series
-from thalweg_spark.condense.tables import grouped
 from thalweg_spark.engine import Windows, condense
 from thalweg_spark.errors import InvalidInput
 from thalweg_spark.pull.presets import load_preset, parse_preset
@@ -178,5 +177,7 @@ def test_presets_are_checked() -> None:
         parse_preset("x", "[")
 
 
-def test_grouping_needs_every_label() -> None:
-    assert grouped([counter(SPLIT, 1)], "namespace", "to_task") == {}
+def test_what_does_not_say_what_it_is_about_is_not_ours() -> None:
+    assert is_ours("processed", SPLIT)
+    assert not is_ours("tuples", SPLIT)
+    assert not is_ours("processed", {**SPLIT, "vertex": ""})
