@@ -140,5 +140,6 @@ def draw(contest: Contest, results: Sequence[Result], path: Path) -> None:
     axes.set_xlabel(f"gain over the baseline, % ({contest.title})")
     axes.legend(frameon=False, fontsize="small")
     figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
