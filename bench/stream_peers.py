@@ -1,11 +1,13 @@
 """WordCount by others: a bare pyzmq pipeline of three processes, and Bytewax in one.
 
-`python -m bench.stream_peers ROLE RATE SECONDS PORT` is one process of them; the last of a pipeline
-prints what it saw as JSON. The pipeline acknowledges nothing, groups nothing and loses what a dead
-process had: it is what the transport alone can do, in batches as large as ours.
+`python -m bench.stream_peers ROLE RATE SECONDS PORT [PID …]` is one process of them; the last of a
+pipeline prints what it saw as JSON, and what it and the processes with these numbers spent on it.
+The pipeline acknowledges nothing, groups nothing and loses what a dead process had: it is what the
+transport alone can do, in batches as large as ours.
 """
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -21,6 +23,7 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from bytewax.testing import run_main
 
+from bench.stream_cpu import cpu_s
 from bench.stream_steps import WORDS_A_LINE, Record, count, read, split
 
 BATCH = 256
@@ -48,11 +51,13 @@ def quantile_s(samples: list[tuple[float, int]], share: float) -> float:
 class Seen:
     """What the last step saw after it was warm."""
 
-    def __init__(self, seconds: float) -> None:
-        """It is over after so long."""
+    def __init__(self, seconds: float, pids: tuple[int, ...] = ()) -> None:
+        """It is over after so long; `pids` are the processes before this one."""
         self._begin_s = time.monotonic() + WARM_S
         self._end_s = self._begin_s + seconds
         self._seconds = seconds
+        self._pids = (os.getpid(), *pids)
+        self._cpu_s = 0.0
         self._tuples = 0
         self._latencies: list[tuple[float, int]] = []
 
@@ -60,6 +65,8 @@ class Seen:
         """Take a batch in; return whether it is over."""
         now_s = time.monotonic()
         if now_s >= self._begin_s:
+            if not self._tuples:
+                self._cpu_s = cpu_s(self._pids)
             self._tuples += tuples
             self._latencies.append((time.time() - born, tuples))
         return now_s >= self._end_s
@@ -70,6 +77,7 @@ class Seen:
             "tuples_per_s": self._tuples / self._seconds,
             "p50_s": quantile_s(self._latencies, 0.5),
             "p99_s": quantile_s(self._latencies, 0.99),
+            "cpu_s_per_tuple": (cpu_s(self._pids) - self._cpu_s) / max(1, self._tuples),
         }
         sys.stdout.write(json.dumps(found) + "\n")
 
@@ -92,7 +100,7 @@ def made(rate: float) -> Iterator[Batch | None]:
         sequence += size
 
 
-def zmq_read(rate: float, _seconds: float, port: int) -> None:
+def zmq_read(rate: float, _seconds: float, port: int, *_pids: int) -> None:
     """Make lines."""
     way = _socket(zmq.PUSH, port, is_server=True)
     for batch in made(rate):
@@ -102,7 +110,7 @@ def zmq_read(rate: float, _seconds: float, port: int) -> None:
             way.send(_ENCODE(batch))
 
 
-def zmq_split(_rate: float, _seconds: float, port: int) -> None:
+def zmq_split(_rate: float, _seconds: float, port: int, *_pids: int) -> None:
     """Cut lines into words."""
     inward, out = _socket(zmq.PULL, port), _socket(zmq.PUSH, port + 1, is_server=True)
     while True:
@@ -112,9 +120,9 @@ def zmq_split(_rate: float, _seconds: float, port: int) -> None:
             out.send(_ENCODE((born, words[first : first + BATCH])))
 
 
-def zmq_count(_rate: float, seconds: float, port: int) -> None:
+def zmq_count(_rate: float, seconds: float, port: int, *pids: int) -> None:
     """Count words, and tell."""
-    inward, state, seen = _socket(zmq.PULL, port + 1), dict[str, Any](), Seen(seconds)
+    inward, state, seen = _socket(zmq.PULL, port + 1), dict[str, Any](), Seen(seconds, pids)
     is_over = False
     while not is_over:
         born, records = _DECODE(inward.recv())
@@ -197,7 +205,7 @@ class Sink(DynamicSink[Any]):
         return Telling(self._seconds)
 
 
-def bytewax(rate: float, seconds: float, _port: int) -> None:
+def bytewax(rate: float, seconds: float, _port: int, *_pids: int) -> None:
     """The same as a Bytewax dataflow with one worker."""
     flow = Dataflow("words")
     lines = op.input("read", flow, Source(rate, seconds))
@@ -209,7 +217,7 @@ def bytewax(rate: float, seconds: float, _port: int) -> None:
     run_main(flow)  # type: ignore[no-untyped-call]
 
 
-ROLES: dict[str, Callable[[float, float, int], None]] = {
+ROLES: dict[str, Callable[..., None]] = {
     "zmq-read": zmq_read,
     "zmq-split": zmq_split,
     "zmq-count": zmq_count,
@@ -218,5 +226,5 @@ ROLES: dict[str, Callable[[float, float, int], None]] = {
 
 
 if __name__ == "__main__":
-    role, rate, seconds, port = sys.argv[1:5]
-    ROLES[role](float(rate), float(seconds), int(port))
+    role, rate, seconds, *numbers = sys.argv[1:]
+    ROLES[role](float(rate), float(seconds), *map(int, numbers))

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.stream_codecs import codecs, transports
+from bench.stream_cpu import cpu_s
 from bench.stream_peers import WARM_S
 
 SECONDS = 8.0
@@ -43,9 +44,11 @@ class Seen:
     tuples_per_s: float
     p50_s: float
     p99_s: float
+    cpu_s_per_tuple: float
+    """Of all processes together."""
 
 
-_UNKNOWN = Seen(tuples_per_s=math.nan, p50_s=math.nan, p99_s=math.nan)
+_UNKNOWN = Seen(tuples_per_s=math.nan, p50_s=math.nan, p99_s=math.nan, cpu_s_per_tuple=math.nan)
 
 
 def main() -> None:
@@ -68,12 +71,21 @@ def _words_table() -> None:
                 name,
                 _shown(full.tuples_per_s, ",.0f"),
                 _shown(full.tuples_per_s / raw.tuples_per_s, ".2f"),
+                _shown(full.cpu_s_per_tuple * 1e6, ".2f"),
                 _shown(half.tuples_per_s, ",.0f"),
                 _shown(half.p50_s * 1000, ".2f"),
                 _shown(half.p99_s * 1000, ".2f"),
             )
         )
-    head = ("WordCount, one core", "words/s", "of bare", "at half load", "p50 ms", "p99 ms")
+    head = (
+        "WordCount, one core",
+        "words/s",
+        "of bare",
+        "CPU, µs a word",
+        "at half load",
+        "p50 ms",
+        "p99 ms",
+    )
     _print(head, rows)
 
 
@@ -116,9 +128,11 @@ def _zmq(rate: float) -> Seen:
     port = _free_port()
     words = (str(rate), str(SECONDS), str(port))
     with ExitStack() as keep:
-        for role in ("zmq-read", "zmq-split"):
+        pids = [
             keep.enter_context(_running(["bench.stream_peers", role, *words]))
-        return _told(["bench.stream_peers", "zmq-count", *words])
+            for role in ("zmq-read", "zmq-split")
+        ]
+        return _told(["bench.stream_peers", "zmq-count", *words, *map(str, pids)])
 
 
 def _bytewax(rate: float) -> Seen:
@@ -145,21 +159,24 @@ def _ours(rate: float) -> Seen:
         _write(Path(folder, "read"), _route("split", [hosts["split"]], {"type": "Shuffle"}))
         fields = {"type": "Fields", "keys": ["word"]}
         _write(Path(folder, "split"), _route("count", [hosts["count"]], fields))
+        pids = []
         for vertex, host in hosts.items():
             told = {"THALWEG_TASK": f"{vertex}-0", "THALWEG_VERTEX": vertex}
             if vertex != "count":
                 told["THALWEG_ROUTES"] = str(Path(folder, vertex))
-            keep.enter_context(_worker(["--host", host, *ports], told))
+            pids.append(keep.enter_context(_worker(["--host", host, *ports], told)))
         _wait_for(hosts["count"], http_port, tuples=1)
         time.sleep(WARM_S)
         before = _scraped(hosts["count"], http_port)
-        began_s = time.monotonic()
+        began_s, spent_s = time.monotonic(), cpu_s(pids)
         time.sleep(SECONDS)
         after = _wait_for(hosts["count"], http_port, tuples=_processed(before) + 1)
-        took_s = time.monotonic() - began_s
+        took_s, spent_s = time.monotonic() - began_s, cpu_s(pids) - spent_s
         tuples = _processed(after) - _processed(before)
         p50_s, p99_s = (_quantile_s(before, after, share) for share in (0.5, 0.99))
-        return Seen(tuples_per_s=tuples / took_s, p50_s=p50_s, p99_s=p99_s)
+        return Seen(
+            tuples_per_s=tuples / took_s, p50_s=p50_s, p99_s=p99_s, cpu_s_per_tuple=spent_s / tuples
+        )
 
 
 def _cost_s(grouping: str, receivers: int) -> float:
@@ -211,17 +228,18 @@ def _write(path: Path, routes: Routes) -> None:
 
 
 @contextmanager
-def _worker(words: Sequence[str], told: dict[str, str]) -> Iterator[None]:
+def _worker(words: Sequence[str], told: dict[str, str]) -> Iterator[int]:
     program = ["thalweg_runtime.worker", "--program", "bench.stream_steps", "--log", "error"]
-    with _running([*program, *words], {"THALWEG_TOPOLOGY": "bench", **told}):
-        yield
+    with _running([*program, *words], {"THALWEG_TOPOLOGY": "bench", **told}) as pid:
+        yield pid
 
 
 @contextmanager
-def _running(words: Sequence[str], told: dict[str, str] | None = None) -> Iterator[None]:
+def _running(words: Sequence[str], told: dict[str, str] | None = None) -> Iterator[int]:
+    """Give the process' number."""
     process = subprocess.Popen([sys.executable, "-m", *words], env=os.environ | (told or {}))
     try:
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

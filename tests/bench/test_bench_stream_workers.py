@@ -1,10 +1,13 @@
 """The tables of stream workers are printed whole, whatever could not be measured."""
 
 import math
+import os
+import time
 
 import pytest
 
 from bench import stream_workers
+from bench.stream_cpu import cpu_s
 
 
 def test_a_cost_that_was_not_measured_is_unknown(
@@ -31,7 +34,9 @@ def test_nothing_is_asked_for_at_half_of_an_unknown_rate(
 
     def other(rate: float) -> stream_workers.Seen:
         assert not math.isnan(rate)
-        return stream_workers.Seen(tuples_per_s=rate or 100.0, p50_s=0.001, p99_s=math.inf)
+        return stream_workers.Seen(
+            tuples_per_s=rate or 100.0, p50_s=0.001, p99_s=math.inf, cpu_s_per_tuple=1.5e-6
+        )
 
     monkeypatch.setattr(stream_workers, "_zmq", bare)
     monkeypatch.setattr(stream_workers, "_ours", other)
@@ -39,10 +44,17 @@ def test_nothing_is_asked_for_at_half_of_an_unknown_rate(
     stream_workers._words_table()
     told = capsys.readouterr()
     assert told.out.splitlines()[2:4] == [
-        "| pyzmq, bare | unknown | unknown | unknown | unknown | unknown |",
-        "| Thalweg | 100 | unknown | 50 | 1.00 | unknown |",
+        "| pyzmq, bare | unknown | unknown | unknown | unknown | unknown | unknown |",
+        "| Thalweg | 100 | unknown | 1.50 | 50 | 1.00 | unknown |",
     ]
     assert told.err.count("nothing came") == 1
+
+
+def test_cpu_time_is_that_of_whoever_spends_it() -> None:
+    before_s, me_s = cpu_s([os.getpid()]), time.process_time()
+    while time.process_time() - me_s < 0.1:
+        pass
+    assert cpu_s([os.getpid()]) - before_s == pytest.approx(0.1, abs=0.05)
 
 
 @pytest.mark.slow
