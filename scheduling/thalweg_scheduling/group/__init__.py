@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from thalweg_scheduling.group.broadcast import Broadcast
 from thalweg_scheduling.group.fields import Fields
 from thalweg_scheduling.group.first_task import Global
-from thalweg_scheduling.group.keys import KEY_GROUPS, joined_key, key_bytes, key_group
+from thalweg_scheduling.group.keys import KEY_GROUPS, GroupsOfKeys, joined_key, key_bytes, key_group
 from thalweg_scheduling.group.load_aware_local import LoadAwareLocal, Locality
 from thalweg_scheduling.group.near_source import NearSource, near_source_shares
 from thalweg_scheduling.group.partial_key import PartialKey
@@ -38,6 +38,7 @@ __all__ = [
     "Broadcast",
     "Fields",
     "Global",
+    "GroupsOfKeys",
     "HeavyKeys",
     "LoadAwareLocal",
     "Locality",

@@ -21,6 +21,11 @@ class Fields:
             for first, last in receiver.key_groups:
                 self._owner[first : last + 1] = [place] * (last + 1 - first)
 
+    @property
+    def owners(self) -> list[int | None]:
+        """The owner's place for each key group, None where nobody serves it now."""
+        return [None if place == _NOBODY else place for place in self._owner]
+
     def pick(self, key: bytes | None) -> int:
         """Return the owner's place; NoReceiver where nobody serves the group now."""
         group = crc32(key or b"") % KEY_GROUPS

@@ -12,6 +12,7 @@ KEY_GROUPS = 1024
 Field = str | bytes | int | float | bool | None
 
 _BETWEEN_FIELDS = b"\x1f"
+_MOST_REMEMBERED = 65536
 
 
 def key_group(key: bytes) -> int:
@@ -38,6 +39,25 @@ def key_bytes(value: Field) -> bytes:
     if isinstance(value, bool):
         return b"true" if value else b"false"
     return repr(value).encode("ascii")
+
+
+class GroupsOfKeys(dict[Field, int]):
+    """The groups of single fields; those of words are remembered, for words come again.
+
+    >>> groups = GroupsOfKeys()
+    >>> groups["stream"], groups[7], sorted(groups)
+    (540, 642, ['stream'])
+    """
+
+    def __missing__(self, value: Field) -> int:
+        """Work it out."""
+        group = key_group(key_bytes(value))
+        # Only text: 1, 1.0 and True are one key in a dict, but not by their bytes.
+        if type(value) is str:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[value] = group
+        return group
 
 
 def joined_key(values: Sequence[Field]) -> bytes:

@@ -1,6 +1,7 @@
 """Shuffle: one after the other, whoever it is."""
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 
 from thalweg_scheduling.group.receivers import Receiver, serving
 
@@ -20,6 +21,12 @@ class Shuffle:
         turn = self._turn
         self._turn = turn + 1 if turn + 1 < len(self._places) else 0
         return self._places[turn]
+
+    def picks(self, count: int) -> list[int]:
+        """Return the places of the next so many."""
+        turn, size = self._turn, len(self._places)
+        self._turn = (turn + count) % size
+        return list(islice(cycle(self._places[turn:] + self._places[:turn]), count))
 
     def update(self, receivers: Sequence[Receiver]) -> "Shuffle":
         """Go on with the turn that it is."""

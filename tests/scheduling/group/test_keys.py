@@ -2,7 +2,14 @@
 
 import pytest
 
-from thalweg_scheduling.group.keys import KEY_GROUPS, Field, joined_key, key_bytes, key_group
+from thalweg_scheduling.group.keys import (
+    KEY_GROUPS,
+    Field,
+    GroupsOfKeys,
+    joined_key,
+    key_bytes,
+    key_group,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +48,13 @@ def test_groups_are_used_evenly() -> None:
         counts[key_group(f"user-{number}".encode())] += 1
     assert min(counts) > 40
     assert max(counts) < 180
+
+
+def test_only_words_are_remembered_and_not_too_many_of_them() -> None:
+    groups = GroupsOfKeys()
+    alike: tuple[Field, ...] = (1, 1.0, True, "1", b"1")
+    assert [groups[value] for value in alike] == [key_group(key_bytes(one)) for one in alike]
+    assert list(groups) == ["1"]
+    for number in range(70_000):
+        assert groups[str(number)] == key_group(str(number).encode())
+    assert len(groups) < 70_000

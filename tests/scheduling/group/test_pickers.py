@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg_scheduling.group import (
+    KEY_GROUPS,
     Broadcast,
     Fields,
     Global,
@@ -118,6 +119,14 @@ def test_a_group_without_owner_is_told() -> None:
     )
     with pytest.raises(NoReceiver, match="101"):
         picker.pick(orphan)
+    assert picker.owners == [None if group == 101 else 0 for group in range(KEY_GROUPS)]
+
+
+@given(st.integers(1, 5), st.integers(0, 9), st.lists(st.integers(0, 12), max_size=9))
+def test_many_picks_are_as_many_single_ones(count: int, seed: int, many: list[int]) -> None:
+    whole, single = (Shuffle(crowd(0, *[1] * count), seed=seed) for _ in range(2))
+    for number in many:
+        assert whole.picks(number) == [single.pick() for _ in range(number)]
 
 
 @settings(max_examples=30)
