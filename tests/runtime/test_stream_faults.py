@@ -72,9 +72,11 @@ RUDE: dict[str, tuple[list[Frame], bytes]] = {
     "no hello": ([Ack([1])], b""),
     "another protocol": ([hello(protocol=99)], b""),
     "an answer nobody asked for": ([hello(), Refuse(1, False)], b""),
-    "columns that differ": ([hello(), Batch(1, [1.0], [], [{}, {}])], b""),
-    "more than its credit": ([hello(), Batch(1, [1.0] * 2049, [], [{}] * 2049)], b""),
-    "one number twice": ([hello(), *[Batch(7, [1.0] * 999, [], [{}] * 999)] * 2], b""),
+    "columns that differ": ([hello(), Batch(1, [(1, 1.0)], [], [{}, {}])], b""),
+    "groups that differ": ([hello(), Batch(1, [(2, 1.0)], [3], [{}, {}])], b""),
+    "a length below nought": ([hello(), Batch(1, [(-1, 1.0), (2, 1.0)], [], [{}])], b""),
+    "more than its credit": ([hello(), Batch(1, [(2049, 1.0)], [], [{}] * 2049)], b""),
+    "one number twice": ([hello(), *[Batch(7, [(999, 1.0)], [], [{}] * 999)] * 2], b""),
     "silence": ([hello()], b""),
 }
 
@@ -218,7 +220,7 @@ def test_bytes_of_any_kind_are_frames_or_garbage(parts: list[bytes]) -> None:
 
 @given(st.lists(st.integers(0, 2**40), max_size=9), st.integers(1, 7))
 def test_frames_survive_any_cutting(numbers: list[int], size: int) -> None:
-    sent = [Ack(numbers), Batch(1, [0.5], [3], [{"n": numbers}])]
+    sent = [Ack(numbers), Batch(1, [(1, 0.5)], [3], [{"n": numbers}])]
     data = b"".join(map(encoded, sent))
     splitter = Splitter()
     heard: list[Frame] = []

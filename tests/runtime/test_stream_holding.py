@@ -62,7 +62,8 @@ def test_a_group_is_held_once_and_its_state_survives(
     for holding in holdings:
         give(holdings, holding)
     for task, holding in enumerate(holdings):
-        assert holding.ready == {g for g, owner in enumerate(versions[-1]) if owner == task}
+        assert holding.ready.keys() == {g for g, owner in enumerate(versions[-1]) if owner == task}
+        assert all(holding.ready[group] is holding.held[group] for group in holding.ready)
         assert all(state["mark"] == group for group, state in holding.held.items())
 
 
@@ -94,13 +95,17 @@ def test_a_cut_keeps_every_cause_open_as_often_as_it_is_needed(
     causes = [Cause(partial(finished.append, number)) for number in range(len(lengths))]
     runs, total = [], 0
     for cause, length in zip(causes, lengths, strict=True):
-        runs.append((total, cause))
+        runs.append((total, 0.5 + total, cause))
         total += length
     count = data.draw(st.integers(1, total))
     first, rest = divided(runs, count, total)
     assert not first or first[0][0] == 0
     assert not rest or rest[0][0] == 0
-    for _, cause in (*first, *rest):
+    for start, born, _ in first:
+        assert born == 0.5 + start
+    for start, born, _ in rest[1:]:
+        assert born == 0.5 + start + count
+    for _, _, cause in (*first, *rest):
         assert cause.pending > 0
         cause.release()
     assert sorted(finished) == list(range(len(lengths)))

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import time
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable
 
 BOUNDS_S: tuple[float, ...] = tuple(float(f"{0.0001 * 1.5**step:.3g}") for step in range(30))
 """Upper bounds of the buckets, 0.1 ms to 12.8 s."""
@@ -34,11 +32,6 @@ class Histogram:
         seconds = max(0.0, seconds)
         self.buckets[bisect_left(BOUNDS_S, seconds)] += times
         self.total_s += seconds * times
-
-    def observe_ages(self, born: Iterable[float], now_s: float) -> None:
-        """Count the ages of tuples; many were born at one time."""
-        for at_s, times in Counter(born).items():
-            self.observe(now_s - at_s, times)
 
 
 class Traffic:

@@ -12,11 +12,14 @@ import msgspec
 
 from thalweg_runtime.worker.errors import Garbage
 
-PROTOCOL = 1
+PROTOCOL = 2
 LARGEST_FRAME_BYTES = 16 * 1024 * 1024
 _PREFIX_BYTES = 4
 
 Record = dict[str, Any]
+
+Born = tuple[int, float]
+"""So many tuples, and when what they stem from was made."""
 
 
 class Frame(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -50,13 +53,13 @@ class Welcome(Frame, tag=1, frozen=True):
 
 
 class Batch(Frame, tag=2, frozen=True):
-    """Tuples. `born` has the time at which the source made what each stems from.
+    """Tuples. `born` says of each run of them when the source made what they stem from.
 
     `groups` has their key groups, or nothing where the grouping has none.
     """
 
     number: int
-    born: list[float]
+    born: list[Born]
     groups: list[int]
     records: list[Record]
 

@@ -23,8 +23,8 @@ class Holding:
         self.edge = edge
         self.doc = Doc(edge, 0, (), ())
         self.held: dict[int, State] = {}
-        self.ready: set[int] = set()
-        """Groups whose tuples can be applied."""
+        self.ready: dict[int, State] = {}
+        """The states of groups whose tuples can be applied."""
         self.own: set[int] = set()
         self._me = (task, incarnation)
         self._owners: dict[int, Peer] = {}
@@ -34,7 +34,7 @@ class Holding:
     @property
     def missing(self) -> set[int]:
         """Groups that are owned and not held."""
-        return self.own - self.ready
+        return self.own - self.ready.keys()
 
     @property
     def foreign(self) -> set[int]:
@@ -114,7 +114,8 @@ class Holding:
         return taken
 
     def _settle(self) -> None:
-        self.ready = (self.own & self.held.keys()) - self._leaving
+        ready = (self.own & self.held.keys()) - self._leaving
+        self.ready = {group: self.held[group] for group in ready}
 
     def _is_me(self, peer: Peer) -> bool:
         return (peer.name, peer.incarnation) == self._me

@@ -221,7 +221,13 @@ class Session:
 
     def _arrived(self, host: Host, batch: Batch) -> None:
         count = len(batch.records)
-        if len(batch.born) != count or len(batch.groups) not in (0, count):
+        lengths = [length for length, _ in batch.born]
+        # A length below nought would let the sum be right where the runs are not.
+        if (
+            sum(lengths) != count
+            or min(lengths, default=0) < 0
+            or len(batch.groups) not in (0, count)
+        ):
             raise Garbage("a batch whose columns differ in length")
         if self._tuples + count > host.credit_tuples or batch.number in self._in_hand:
             raise Garbage("more than was credited")

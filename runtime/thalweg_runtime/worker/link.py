@@ -1,7 +1,7 @@
 """A link: what one task sends to one receiver, until it is acknowledged."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,28 +30,27 @@ FULL_TUPLES = 1024
 _SOONEST_S = 0.05
 _LATEST_S = 1.0
 
-Runs = list[tuple[int, Cause]]
-"""Where a run of tuples of one cause begins."""
+Runs = list[tuple[int, float, Cause]]
+"""Where a run of tuples begins, and what they share: when they were born, and their cause."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Parcel:
-    """Tuples together, with the causes of each run of them."""
+    """Tuples together, with what each run of them has in common."""
 
     batch: Batch
     runs: Runs
     was_sent: bool = False
 
-    def entries(self) -> Iterator[tuple[Record, float, Cause]]:
-        """Each record with the time it was born and its cause."""
-        ends = [start for start, _ in self.runs[1:]] + [len(self.batch.records)]
-        for (start, cause), end in zip(self.runs, ends, strict=True):
-            for place in range(start, end):
-                yield self.batch.records[place], self.batch.born[place], cause
+    def entries(self) -> Iterator[tuple[Sequence[Record], float, Cause]]:
+        """The records of each run with the time they were born and their cause."""
+        records = self.batch.records
+        for (start, born, cause), end in zip(self.runs, ends(self.runs, len(records)), strict=True):
+            yield records[start:end], born, cause
 
     def release(self) -> None:
         """Keep the causes open no longer."""
-        for _, cause in self.runs:
+        for _, _, cause in self.runs:
             cause.release()
 
 
@@ -90,12 +89,9 @@ class Link:
         self._traffic = traffic
         self._ways = ways
         self._limits = limits
-        self._batch_tuples = limits.batch_tuples
         self._records: list[Record] = []
-        self._born: list[float] = []
         self._groups: list[int] = []
         self._runs: Runs = []
-        self._cause: Cause | None = None
         self._unacked: dict[int, Parcel] = {}
         self._number = 0
         self._connection: Connection | None = None
@@ -117,27 +113,28 @@ class Link:
         """Whether nothing waits here, neither for credit nor for an answer."""
         return not self._records and not self._unacked
 
-    def put(self, record: Record, born: float, group: int, cause: Cause) -> None:
-        """Take a tuple; group is below 0 where the grouping has none."""
-        if cause is not self._cause:
+    def put(
+        self, records: Sequence[Record], groups: Sequence[int], born: float, cause: Cause
+    ) -> None:
+        """Take tuples, and their groups if the grouping has any."""
+        if not self._runs or self._runs[-1][1:] != (born, cause):
             cause.pending += 1
-            self._runs.append((len(self._records), cause))
-            self._cause = cause
-        self._records.append(record)
-        self._born.append(born)
-        if group >= 0:
-            self._groups.append(group)
-        if not len(self._records) % self._batch_tuples:
-            self.flush()
+            self._runs.append((len(self._records), born, cause))
+        self._records += records
+        self._groups += groups
+        if len(self._records) >= self._limits.batch_tuples:
+            self.flush(least=self._limits.batch_tuples)
 
-    def flush(self) -> None:
-        """Send as much as the credit allows."""
+    def flush(self, *, least: int = 1) -> None:
+        """Send as much as the credit allows, until fewer than `least` are left."""
         connection = self._connection
-        while self._records:
+        while len(self._records) >= least:
+            # Whole batches, if need be after the next answer: small ones would stay small for ever.
+            count = min(len(self._records), self._limits.batch_tuples, self.credit_tuples)
             spare = self.credit_tuples - self.outstanding
-            if connection is None or not self.is_up or self.is_leaving or spare <= 0:
+            if connection is None or not self.is_up or self.is_leaving or spare < count:
                 break
-            self._send(connection, self._cut(min(spare, self._limits.batch_tuples)))
+            self._send(connection, self._cut(count))
         if len(self._records) >= FULL_TUPLES:
             self._edge.full.add(self)
         elif self in self._edge.full:
@@ -266,31 +263,39 @@ class Link:
     def _cut(self, count: int) -> Parcel:
         """Take the first so many out of the buffer."""
         runs, self._runs = divided(self._runs, count, len(self._records))
-        self._cause = self._runs[-1][1] if self._runs else None
-        batch = self._numbered(self._born[:count], self._groups[:count], self._records[:count])
-        del self._records[:count], self._born[:count], self._groups[:count]
-        return Parcel(batch=batch, runs=runs)
+        parcel = self._parcel(runs, self._groups[:count], self._records[:count])
+        del self._records[:count], self._groups[:count]
+        return parcel
 
     def _halved(self, parcel: Parcel) -> tuple[Parcel, Parcel]:
         whole = parcel.batch
         half = len(whole.records) // 2
         runs, rest = divided(parcel.runs, half, len(whole.records))
-        one = self._numbered(whole.born[:half], whole.groups[:half], whole.records[:half])
-        other = self._numbered(whole.born[half:], whole.groups[half:], whole.records[half:])
-        return Parcel(batch=one, runs=runs), Parcel(batch=other, runs=rest)
+        one = self._parcel(runs, whole.groups[:half], whole.records[:half])
+        other = self._parcel(rest, whole.groups[half:], whole.records[half:])
+        return one, other
 
-    def _numbered(self, born: list[float], groups: list[int], records: list[Record]) -> Batch:
+    def _parcel(self, runs: Runs, groups: list[int], records: list[Record]) -> Parcel:
         self._number += 1
-        return Batch(self._number, born, groups, records)
+        born = [
+            (end - start, at_s)
+            for (start, at_s, _), end in zip(runs, ends(runs, len(records)), strict=True)
+        ]
+        return Parcel(batch=Batch(self._number, born, groups, records), runs=runs)
+
+
+def ends(runs: Runs, total: int) -> list[int]:
+    """Where each run of so many tuples ends."""
+    return [start for start, _, _ in runs[1:]] + [total]
 
 
 def divided(runs: Runs, count: int, total: int) -> tuple[Runs, Runs]:
     """The runs of the first `count` of `total` tuples, and those of the others."""
     first = [run for run in runs if run[0] < count]
-    rest = [(start - count, cause) for start, cause in runs if start >= count]
+    rest = [(start - count, born, cause) for start, born, cause in runs if start >= count]
     if count < total and (not rest or rest[0][0] > 0):
         # A run is cut in two: both parts keep its cause open.
-        cause = first[-1][1]
+        _, born, cause = first[-1]
         cause.pending += 1
-        rest.insert(0, (0, cause))
+        rest.insert(0, (0, born, cause))
     return first, rest

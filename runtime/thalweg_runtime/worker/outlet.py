@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.counters import Counters
+from thalweg_runtime.worker.dealing import Dealing
 from thalweg_runtime.worker.frames import Doc, Peer, Position, Record
 from thalweg_runtime.worker.link import FULL_TUPLES, Link, Parcel
 from thalweg_runtime.worker.routes import EdgeRoutes, Target
@@ -19,9 +20,6 @@ from thalweg_scheduling.group import (
     Picker,
     Receiver,
     Senders,
-    joined_key,
-    key_bytes,
-    key_group,
     picker_for,
 )
 from thalweg_scheduling.model.graph import GroupingType
@@ -29,7 +27,6 @@ from thalweg_scheduling.model.graph import GroupingType
 _AGAIN_S = 0.2
 """After so long, tuples that nobody wanted are offered again."""
 _MOST_FORMER = 256
-_MOST_KNOWN = 65536
 _KEYED = (GroupingType.FIELDS, GroupingType.GLOBAL)
 """Groupings by which a tuple has one owner, who has the state of its key group."""
 
@@ -67,7 +64,7 @@ class Outlet:
         self._room = room
         self._places: list[Link] = []
         self._picker: Picker | None = None
-        self._known: dict[str, tuple[int, Link]] = {}
+        self._dealing = self._dealt()
         self._held: list[tuple[Record, float, Cause]] = []
         self._again: asyncio.TimerHandle | None = None
         self._former: dict[tuple[str, int], Peer] = {}
@@ -113,38 +110,13 @@ class Outlet:
             self._put_again(link, parcels)
         self._offer_again()
 
-    def put(self, record: Record, born: float, cause: Cause) -> None:
-        """Send a tuple to whom the grouping says."""
-        try:
-            if self._picker is not None:
-                self._put_picked(self._picker, record, born, cause)
-                return
-            if self._grouping is GroupingType.BROADCAST and self._places:
-                for link in self._places:
-                    link.put(record, born, -1, cause)
-                return
-        except NoReceiver:
-            pass
-        self._hold(record, born, cause)
-
-    def put_many(self, records: Sequence[Record], born: Sequence[float], cause: Cause) -> None:
-        """Send tuples; by key this is what a worker does most, so it is one plain loop."""
-        is_by_key = self._grouping is GroupingType.FIELDS and len(self._keys) == 1
-        if self._picker is None or not is_by_key:
-            for place, record in enumerate(records):
-                self.put(record, born[place], cause)
-            return
-        key, known, picker = self._keys[0], self._known.get, self._picker
-        for record, at_s in zip(records, born, strict=True):
-            value = record.get(key)
-            # A word that was met before is in the cache, whatever else is not text.
-            found = known(value) if type(value) is str else None
-            try:
-                group, link = found or self._owner(picker, record)
-            except NoReceiver:
-                self._hold(record, at_s, cause)
+    def put(self, records: Sequence[Record], born: float, cause: Cause) -> None:
+        """Send tuples to whom the grouping says."""
+        for link, part, groups in self._dealing.deal(records):
+            if link is None:
+                self._hold(part, born, cause)
             else:
-                link.put(record, at_s, group, cause)
+                link.put(part, groups, born, cause)
 
     def flush(self) -> None:
         """Send what waits for company."""
@@ -160,6 +132,7 @@ class Outlet:
         """Let a grouping that follows the load see how much each receiver has to do."""
         if isinstance(self._picker, LoadAwareLocal):
             self._picker = self._picker.observed([link.load for link in self._places])
+            self._dealing = self._dealt()
 
     def came_up(self, link: Link) -> None:
         """A receiver is there, or is there again."""
@@ -181,9 +154,8 @@ class Outlet:
             return
         # By the same routes it would be refused again: wait a little, or for new ones.
         self._repeat(parcel)
-        for record, born, cause in parcel.entries():
-            cause.pending += 1
-            self._held.append((record, born, cause))
+        for records, born, cause in parcel.entries():
+            self._hold(records, born, cause)
         parcel.release()
         self._schedule()
 
@@ -204,6 +176,7 @@ class Outlet:
             self._retired.add(link)
             link.retire()
         self.links, self._places, self._picker = {}, [], None
+        self._dealing = self._dealt()
         held, self._held = self._held, []
         for _, _, cause in held:
             cause.release()
@@ -226,49 +199,22 @@ class Outlet:
         task.add_done_callback(self._running.discard)
         return link
 
-    def _put_picked(self, picker: Picker, record: Record, born: float, cause: Cause) -> None:
-        if self._grouping is GroupingType.FIELDS:
-            group, link = self._owner(picker, record)
-            link.put(record, born, group, cause)
-        elif self._grouping is GroupingType.GLOBAL:
-            self._places[picker.pick(None)].put(record, born, 0, cause)
-        else:
-            key = self._key(record) if self._keys else None
-            self._places[picker.pick(key)].put(record, born, -1, cause)
-
-    def _owner(self, picker: Picker, record: Record) -> tuple[int, Link]:
-        """The key group of a record, and whose it is; words that come often are remembered."""
-        if len(self._keys) == 1:
-            value = record.get(self._keys[0])
-            # Only text: 1, 1.0 and True are one key in a dict, but not by their bytes.
-            if type(value) is str:
-                found = self._known.get(value)
-                if found is None:
-                    if len(self._known) >= _MOST_KNOWN:
-                        self._known.clear()
-                    found = self._known[value] = self._looked_up(picker, key_bytes(value))
-                return found
-        return self._looked_up(picker, self._key(record))
-
-    def _looked_up(self, picker: Picker, key: bytes) -> tuple[int, Link]:
-        return key_group(key), self._places[picker.pick(key)]
-
-    def _key(self, record: Record) -> bytes:
-        return joined_key([record.get(key) for key in self._keys])
-
-    def _hold(self, record: Record, born: float, cause: Cause) -> None:
-        cause.pending += 1
-        self._held.append((record, born, cause))
+    def _hold(self, records: Sequence[Record], born: float, cause: Cause) -> None:
+        cause.pending += len(records)
+        self._held += [(record, born, cause) for record in records]
 
     def _regroup(self) -> None:
         """Ask the grouping again with those that can be sent to now."""
-        self._known.clear()
         links = list(self.links.values())
         if self._grouping not in _KEYED and self._grouping is not GroupingType.BROADCAST:
             # An owner that is away is waited for; anybody else can be replaced.
             links = [one for one in links if not one.was_down and not one.is_leaving] or links
         self._places = links
         self._picker = self._picker_of([self._receiver(link) for link in links])
+        self._dealing = self._dealt()
+
+    def _dealt(self) -> Dealing[Link]:
+        return Dealing(self._grouping, self._keys, self._places, self._picker)
 
     def _picker_of(self, receivers: Sequence[Receiver]) -> Picker | None:
         if self._grouping is GroupingType.BROADCAST:
@@ -345,11 +291,11 @@ class Outlet:
         for parcel in parcels:
             if parcel.was_sent and not is_lost:
                 self._repeat(parcel)
-            for record, born, cause in parcel.entries():
+            for records, born, cause in parcel.entries():
                 if self._grouping is not GroupingType.BROADCAST:
-                    self.put(record, born, cause)
+                    self.put(records, born, cause)
                 elif heir is not None:
-                    heir.put(record, born, -1, cause)
+                    heir.put(records, (), born, cause)
             parcel.release()
 
     def _repeat(self, parcel: Parcel) -> None:
@@ -367,7 +313,7 @@ class Outlet:
         """Try what was held back; what nobody wants now is held back again."""
         held, self._held = self._held, []
         for record, born, cause in held:
-            self.put(record, born, cause)
+            self.put([record], born, cause)
             cause.release()
         self.flush()
         if self._held:

@@ -99,19 +99,19 @@ class Sender:
         if type(emitted) is tuple:
             vertex, record = emitted
             if vertex in self.outlets:
-                self.outlets[vertex].put(record, born, cause)
+                self.outlets[vertex].put([record], born, cause)
             return
         for outlet in self._every:
-            outlet.put(emitted, born, cause)  # type: ignore[arg-type]
+            outlet.put([emitted], born, cause)  # type: ignore[list-item]
 
-    def emit_many(self, made: Sequence[Emitted], born: Sequence[float], cause: Cause) -> None:
-        """Send all that one batch made."""
+    def emit_many(self, made: Sequence[Emitted], born: float, cause: Cause) -> None:
+        """Send all that came of tuples that were born together."""
         if tuple in set(map(type, made)):
-            for place, one in enumerate(made):
-                self.emit(one, born[place], cause)
+            for one in made:
+                self.emit(one, born, cause)
             return
         for outlet in self._every:
-            outlet.put_many(made, born, cause)  # type: ignore[arg-type]
+            outlet.put(made, born, cause)  # type: ignore[arg-type]
 
     def flush(self) -> None:
         """Send what waits for company."""

@@ -208,8 +208,8 @@ class Source:
         self._open.append(run)
         self._pending += count
         cause = Cause(lambda: self._finished(run, born, count))
-        made = [self._step.call(sequence) for sequence in range(self._made, self._made + count)]
-        self.sender.emit_many(made, [born] * count, cause)
+        made = list(map(self._step.call, range(self._made, self._made + count)))
+        self.sender.emit_many(made, born, cause)
         self._made += count
         cause.release()
         self.counters.processed += count

@@ -5,12 +5,11 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.counters import Counters
-from thalweg_runtime.worker.frames import Batch, Doc, State
+from thalweg_runtime.worker.frames import Batch, Doc, Record, State
 from thalweg_runtime.worker.handover import HandOver
 from thalweg_runtime.worker.holding import Holding
 from thalweg_runtime.worker.inlet import Known, Session
@@ -96,8 +95,11 @@ class Task:
                 continue
             async with self._turn:
                 arrived = self._inbox.popleft()
-                if self._may_apply(arrived):
-                    await self._apply(arrived)
+                states = self._states(arrived)
+                if states is None:
+                    self._put_off(arrived)
+                else:
+                    await self._apply(arrived, states)
             self.sender.flush_if_due()
             # Whatever came over the network meanwhile gets its turn.
             await asyncio.sleep(0)
@@ -152,19 +154,28 @@ class Task:
             )
         return found
 
-    def _may_apply(self, arrived: Arrived) -> bool:
-        """Whether all groups of a batch are held here; if not, see to it or refuse."""
-        if not arrived.batch.groups:
-            return True
+    def _states(self, arrived: Arrived) -> States | None:
+        """The state for each tuple, or None unless all groups of a batch are held here.
+
+        Of groupings without owners it is the task's own.
+        """
+        batch = arrived.batch
+        if not batch.groups:
+            return [self._own_state] * len(batch.records)
+        ready = self._holding(arrived.session.edge).ready
+        try:
+            return [ready[group] for group in batch.groups]
+        except KeyError:
+            return None
+
+    def _put_off(self, arrived: Arrived) -> None:
+        """See to it that a batch can be applied, or leave it to the sender."""
         holding, groups = self._holding(arrived.session.edge), set(arrived.batch.groups)
-        if groups <= holding.ready:
-            return True
         if groups <= holding.own and not self.is_leaving:
             self._parked.append(arrived)
             self._start("fetch", holding.edge)
         else:
             self._return(arrived, is_leaving=self.is_leaving)
-        return False
 
     def _return(self, arrived: Arrived, *, is_leaving: bool) -> None:
         self.queue_tuples -= len(arrived.batch.records)
@@ -185,53 +196,47 @@ class Task:
         self._inbox.extendleft(reversed(waited))
         self._arrived.set()
 
-    async def _apply(self, arrived: Arrived) -> None:
+    async def _apply(self, arrived: Arrived, states: States) -> None:
         batch, session = arrived.batch, arrived.session
         began_s = time.perf_counter()
         count = len(batch.records)
         self.counters.waited_s += (began_s - arrived.at_s) * count
         cause = Cause(lambda: session.acknowledge(batch.number))
-        slept_s = 0.0
-        states = self._states(session.edge, batch) if self._step.is_keyed else ()
-        if self._emulated_wait_s:
-            for place in range(count):
-                self._process(batch, states, range(place, place + 1), cause)
-                slept_s += await self._emulate()
-        else:
-            self._process(batch, states, range(count), cause)
+        slept_s, start = 0.0, 0
+        for length, born in batch.born:
+            end = start + length
+            if self._emulated_wait_s:
+                for place in range(start, end):
+                    self._process(batch.records[place : place + 1], states[place:], born, cause)
+                    slept_s += await self._emulate()
+            else:
+                self._process(batch.records[start:end], states[start:end], born, cause)
+            start = end
         self.queue_tuples -= count
         self.counters.processed += count
         took_s = time.perf_counter() - began_s - slept_s
         self.counters.busy_s += took_s + self._emulated_wait_s * count
         if self.sender.is_sink:
-            self.counters.latency.observe_ages(batch.born, time.time())
+            now_s = time.time()
+            for length, born in batch.born:
+                self.counters.latency.observe(now_s - born, length)
         cause.release()
 
-    def _process(self, batch: Batch, states: States, places: range, cause: Cause) -> None:
-        """Apply the step to some tuples of a batch."""
+    def _process(
+        self, records: Sequence[Record], states: States, born: float, cause: Cause
+    ) -> None:
+        """Apply the step to tuples that were born together."""
         call = self._step.call
         made: list[Any] = []
-        born: list[float] = []
-        for place in places:
-            record = batch.records[place]
-            out = call(record, states[place]) if states else call(record)
+        for out in map(call, records, states) if self._step.is_keyed else map(call, records):
             if out is None:
                 continue
             if type(out) is dict or type(out) is tuple:
                 made.append(out)
-                born.append(batch.born[place])
             else:
                 made.extend(out)
-                born.extend(repeat(batch.born[place], len(made) - len(born)))
         if made:
             self.sender.emit_many(made, born, cause)
-
-    def _states(self, edge: str, batch: Batch) -> States:
-        """The state for each tuple; of groupings without owners it is the task's own."""
-        if not batch.groups:
-            return [self._own_state] * len(batch.records)
-        held = self._holding(edge).held
-        return [held[group] for group in batch.groups]
 
     async def _emulate(self) -> float:
         """Wait as long as the work would have taken; return what was really slept."""
