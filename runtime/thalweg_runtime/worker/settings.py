@@ -10,6 +10,8 @@ from thalweg_runtime.worker.errors import InvalidSettings
 
 DATA_PORT = 7400
 HTTP_PORT = 8080
+TURN_S = 0.001
+"""So long a task works before others have their turn: each turn costs some system calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

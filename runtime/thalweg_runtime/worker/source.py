@@ -8,7 +8,7 @@ from pathlib import Path
 from thalweg_runtime.simulated.offering import Profile
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.sender import Sender
-from thalweg_runtime.worker.settings import Limits, TaskIdentity
+from thalweg_runtime.worker.settings import TURN_S, Limits, TaskIdentity
 from thalweg_runtime.worker.step import Step
 from thalweg_runtime.worker.succession import Heir, Succession
 
@@ -116,7 +116,7 @@ class Source:
     async def run(self) -> None:
         """Make tuples for ever, or until the last one."""
         await self._find_position()
-        saved_s = time.monotonic()
+        saved_s = turn_s = time.monotonic()
         while True:
             await self._wait_for_room()
             if not self._make_due():
@@ -124,7 +124,9 @@ class Source:
                 await asyncio.sleep(_TICK_S)
             else:
                 self.sender.flush_if_due()
-                await asyncio.sleep(0)
+                if time.monotonic() - turn_s >= TURN_S:
+                    await asyncio.sleep(0)
+                    turn_s = time.monotonic()
             if time.monotonic() - saved_s > _SAVE_S:
                 saved_s = time.monotonic()
                 self.position.save()

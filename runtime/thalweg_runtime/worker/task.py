@@ -14,7 +14,7 @@ from thalweg_runtime.worker.handover import HandOver
 from thalweg_runtime.worker.holding import Holding
 from thalweg_runtime.worker.inlet import Known, Session
 from thalweg_runtime.worker.sender import Sender
-from thalweg_runtime.worker.settings import Limits, TaskIdentity
+from thalweg_runtime.worker.settings import TURN_S, Limits, TaskIdentity
 from thalweg_runtime.worker.step import Step
 from thalweg_runtime.worker.ways import Ways
 
@@ -84,6 +84,7 @@ class Task:
 
     async def run(self) -> None:
         """Work for ever; an error of the user's step ends it, and with it the process."""
+        turn_s = time.monotonic()
         while True:
             if not self._inbox:
                 self.sender.flush()
@@ -101,8 +102,10 @@ class Task:
                 else:
                     await self._apply(arrived, states)
             self.sender.flush_if_due()
-            # Whatever came over the network meanwhile gets its turn.
-            await asyncio.sleep(0)
+            if time.monotonic() - turn_s >= TURN_S:
+                # Whatever came over the network meanwhile gets its turn.
+                await asyncio.sleep(0)
+                turn_s = time.monotonic()
 
     def arrive(self, session: Session, batch: Batch) -> None:
         """Take a batch in hand."""
@@ -207,7 +210,8 @@ class Task:
             end = start + length
             if self._emulated_wait_s:
                 for place in range(start, end):
-                    self._process(batch.records[place : place + 1], states[place:], born, cause)
+                    one = slice(place, place + 1)
+                    self._process(batch.records[one], states[one], born, cause)
                     slept_s += await self._emulate()
             else:
                 self._process(batch.records[start:end], states[start:end], born, cause)
