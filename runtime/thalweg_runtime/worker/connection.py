@@ -29,8 +29,11 @@ class Ear(Protocol):
 class Connection(Protocol):
     """A way to one peer."""
 
-    def send(self, frame: Frame) -> int:
-        """Send it in the end, and return its bytes; into the void once the peer is gone."""
+    def send(self, frame: Frame) -> bytes:
+        """Send it in the end, into the void once the peer is gone; return how it goes over a wire.
+
+        Nothing does within the process.
+        """
 
     def close(self) -> None:
         """Let go of the peer after what was sent."""
@@ -73,12 +76,12 @@ class Wire(asyncio.Protocol):
         self._pulse.wires.discard(self)
         self.ear.lost()
 
-    def send(self, frame: Frame) -> int:
+    def send(self, frame: Frame) -> bytes:
         """Write it; asyncio keeps what the socket does not take, and credit bounds that."""
         data = encoded(frame)
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
-        return len(data)
+        return data
 
     def close(self) -> None:
         """Send what is left, then close."""
@@ -127,10 +130,10 @@ class Inside:
         self.ear = ear
         self.other: Inside | None = None
 
-    def send(self, frame: Frame) -> int:
+    def send(self, frame: Frame) -> bytes:
         """Hand it over in the next round of the event loop, so that nobody calls himself."""
         asyncio.get_running_loop().call_soon(self._bring, frame)
-        return 0
+        return b""
 
     def _bring(self, frame: Frame) -> None:
         if self.other is not None:

@@ -143,6 +143,7 @@ _HandingOver = Doc | Want | Done | State | Got
 _Any = _Opening | _Flowing | _HandingOver
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(_Any)
+_ANYTHING = msgspec.msgpack.Decoder()
 
 
 def encoded(frame: Frame) -> bytes:
@@ -151,6 +152,12 @@ def encoded(frame: Frame) -> bytes:
     if len(body) > LARGEST_FRAME_BYTES:
         raise Garbage(f"a frame of {len(body)} bytes is too large")
     return len(body).to_bytes(_PREFIX_BYTES, "big") + body
+
+
+def records_of(data: bytes) -> list[Record]:
+    """The records of a batch that was encoded here, as its receiver has them."""
+    records: list[Record] = _ANYTHING.decode(memoryview(data)[_PREFIX_BYTES:])[-1]
+    return records
 
 
 class Splitter:

@@ -19,6 +19,7 @@ from thalweg_runtime.worker.frames import (
     Record,
     Refuse,
     Welcome,
+    records_of,
 )
 from thalweg_runtime.worker.routes import Target
 from thalweg_runtime.worker.settings import Limits
@@ -36,16 +37,22 @@ Runs = list[tuple[int, float, Cause]]
 
 @dataclass(slots=True, kw_only=True)
 class Parcel:
-    """Tuples together, with what each run of them has in common."""
+    """Tuples together, with what each run of them has in common.
 
-    batch: Batch
+    What went over a wire is kept as it went: it takes less memory than records, and less time to
+    be let go of.
+    """
+
+    content: Batch | bytes
+    count: int
     runs: Runs
     was_sent: bool = False
 
     def entries(self) -> Iterator[tuple[Sequence[Record], float, Cause]]:
         """The records of each run with the time they were born and their cause."""
-        records = self.batch.records
-        for (start, born, cause), end in zip(self.runs, ends(self.runs, len(records)), strict=True):
+        content = self.content
+        records = content.records if isinstance(content, Batch) else records_of(content)
+        for (start, born, cause), end in zip(self.runs, ends(self.runs, self.count), strict=True):
             yield records[start:end], born, cause
 
     def release(self) -> None:
@@ -134,7 +141,7 @@ class Link:
             spare = self.credit_tuples - self.outstanding
             if connection is None or not self.is_up or self.is_leaving or spare < count:
                 break
-            self._send(connection, self._cut(count))
+            self._send(connection, *self._cut(count))
         if len(self._records) >= FULL_TUPLES:
             self._edge.full.add(self)
         elif self in self._edge.full:
@@ -143,9 +150,12 @@ class Link:
 
     def take_unsent(self) -> list[Parcel]:
         """Give up what has not been sent."""
-        parcels = [self._cut(len(self._records))] if self._records else []
         self._edge.full.discard(self)
-        return parcels
+        count = len(self._records)
+        if not count:
+            return []
+        batch, runs = self._cut(count)
+        return [Parcel(content=batch, count=count, runs=runs)]
 
     def retire(self) -> None:
         """Send nothing more; close when everything is answered."""
@@ -234,54 +244,52 @@ class Link:
         parcel = self._unacked.pop(number, None)
         if parcel is None:
             raise Garbage(f"batch {number} was never sent")
-        self.outstanding -= len(parcel.batch.records)
+        self.outstanding -= parcel.count
         return parcel
 
     def _close_if_done(self) -> None:
         if self.is_retired and self.is_empty and self._connection is not None:
             self._connection.close()
 
-    def _send(self, connection: Connection, parcel: Parcel) -> None:
-        count = len(parcel.batch.records)
+    def _send(self, connection: Connection, batch: Batch, runs: Runs) -> None:
+        count = len(batch.records)
         try:
-            sent_bytes = connection.send(parcel.batch)
+            data = connection.send(batch)
         except Garbage:
             if count == 1:
                 raise
-            for half in self._halved(parcel):
-                self._send(connection, half)
+            for half, its_runs in self._halved(batch, runs):
+                self._send(connection, half, its_runs)
             return
-        parcel.was_sent = True
-        self._unacked[parcel.batch.number] = parcel
+        self._unacked[batch.number] = Parcel(
+            content=data or batch, count=count, runs=runs, was_sent=True
+        )
         self.outstanding += count
         # What is sent again was counted when it was sent first: an edge's rate is what is made.
         again = min(count, self._edge.repeats)
         self._edge.repeats -= again
         self._traffic.tuples += count - again
-        self._traffic.sent_bytes += sent_bytes
+        self._traffic.sent_bytes += len(data)
 
-    def _cut(self, count: int) -> Parcel:
+    def _cut(self, count: int) -> tuple[Batch, Runs]:
         """Take the first so many out of the buffer."""
         runs, self._runs = divided(self._runs, count, len(self._records))
-        parcel = self._parcel(runs, self._groups[:count], self._records[:count])
+        batch = self._batch(runs, self._groups[:count], self._records[:count])
         del self._records[:count], self._groups[:count]
-        return parcel
+        return batch, runs
 
-    def _halved(self, parcel: Parcel) -> tuple[Parcel, Parcel]:
-        whole = parcel.batch
+    def _halved(self, whole: Batch, runs: Runs) -> tuple[tuple[Batch, Runs], tuple[Batch, Runs]]:
         half = len(whole.records) // 2
-        runs, rest = divided(parcel.runs, half, len(whole.records))
-        one = self._parcel(runs, whole.groups[:half], whole.records[:half])
-        other = self._parcel(rest, whole.groups[half:], whole.records[half:])
-        return one, other
+        first, rest = divided(runs, half, len(whole.records))
+        one = self._batch(first, whole.groups[:half], whole.records[:half])
+        other = self._batch(rest, whole.groups[half:], whole.records[half:])
+        return (one, first), (other, rest)
 
-    def _parcel(self, runs: Runs, groups: list[int], records: list[Record]) -> Parcel:
+    def _batch(self, runs: Runs, groups: list[int], records: list[Record]) -> Batch:
         self._number += 1
-        born = [
-            (end - start, at_s)
-            for (start, at_s, _), end in zip(runs, ends(runs, len(records)), strict=True)
-        ]
-        return Parcel(batch=Batch(self._number, born, groups, records), runs=runs)
+        until = ends(runs, len(records))
+        born = [(end - start, at_s) for (start, at_s, _), end in zip(runs, until, strict=True)]
+        return Batch(self._number, born, groups, records)
 
 
 def ends(runs: Runs, total: int) -> list[int]:

@@ -299,8 +299,8 @@ class Outlet:
             parcel.release()
 
     def _repeat(self, parcel: Parcel) -> None:
-        self._counters.resent += len(parcel.batch.records)
-        self.repeats += len(parcel.batch.records)
+        self._counters.resent += parcel.count
+        self.repeats += parcel.count
 
     def _heir(self, link: Link) -> Link | None:
         """The link to the same task, perhaps in a later pod; None if there is no such task now."""
