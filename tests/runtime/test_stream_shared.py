@@ -106,7 +106,7 @@ def test_a_process_is_replaced_as_a_whole_and_nothing_is_lost(tmp_path: Path) ->
         async with inner_stream(tmp_path, "Shuffle") as stream:
             hosts = [f"{stream.net}.{number}" for number in (9, 10)]
             write_all(tmp_path, hosts[0])
-            work = Work(program="thalweg_stream_steps", profile=parse_profile("1000"), last=LINES)
+            work = Work(program="thalweg_stream_steps", profile=parse_profile("500"), last=LINES)
             old = await stream.start(everybody(tmp_path), hosts[0], work)
 
             def tallied(process: Process) -> float:
