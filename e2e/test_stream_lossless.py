@@ -59,6 +59,7 @@ def through_everything(stream: Stream, kind: KindCluster, lines: int, rate: int)
     stream.scale("count", 2)
     stream.scale("split", 4)
     while_disturbed = seen(stream, auditor)[0]
+    assert while_disturbed < expected, "it was over before the last disturbance"
     eventually(
         lambda: seen(stream, auditor)[0] >= expected,
         timeout_s=300 + 3 * lines / rate,
@@ -107,18 +108,9 @@ def seen(stream: Stream, auditor: dict[str, Any]) -> tuple[float, float]:
 
 
 @pytest.mark.soak
-def test_every_id_arrives(
-    stream: Stream, kind: KindCluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = through_everything(stream, kind, lines=8000, rate=100)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{told}\n")
-
-
-@pytest.mark.soak
 def test_a_million_ids_arrive(
     stream: Stream, kind: KindCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = through_everything(stream, kind, lines=125_000, rate=1000)
+    told = through_everything(stream, kind, lines=125_000, rate=400)
     with capsys.disabled():
         sys.stdout.write(f"\n{told}\n")
