@@ -17,7 +17,14 @@ from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.measure.trust import why_not_move
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.memory import Memory
-from thalweg_scheduling.model.plan import NOTHING_TO_DO, EdgeWeights, Missing, Move, Plan
+from thalweg_scheduling.model.plan import (
+    NOTHING_TO_DO,
+    NOTHING_TO_MOVE,
+    EdgeWeights,
+    Missing,
+    Move,
+    Plan,
+)
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
@@ -64,7 +71,7 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
         views = offered_views(trusted, memory)
         plan = _move(views, strategy, parts, now_s=now_s, rng=rng)
         if parts.remember is not None and plan.reasons[0].code not in HINDRANCES:
-            memory = parts.remember(snapshot, memory or Memory(at_s=now_s))
+            memory = parts.remember(snapshot, memory or Memory(at_s=now_s), plan)
     else:
         plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
     if permits.regroup:
@@ -194,6 +201,8 @@ def _proposed(look: _Look, place: Placer, rng: np.random.Generator) -> Proposal:
 def _plan_towards(look: _Look, proposal: Proposal, strategy: str) -> Plan:
     """The moves towards a layout, if they are worth it."""
     problem, must, snapshot = look.problem, look.must, look.problem.snapshot
+    if np.array_equal(proposal.node, snapshot.placement):
+        return _nothing(snapshot, strategy, NOTHING_TO_MOVE)
     present_value, steps = _steps(problem, proposal)
     refusal = _not_worth_it(snapshot, steps, present_value) if must is None else None
     if refusal is not None or not steps:

@@ -25,6 +25,7 @@ from thalweg_operator_worlds import (
 )
 from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, Observed, TaskLoad
 from thalweg_scheduling.model.memory import Memory
+from thalweg_scheduling.model.plan import NOTHING_TO_MOVE
 from thalweg_scheduling.model.reasons import ReasonCode
 
 SEEN = Observed(at_s=NOW_S, window_s=300.0, samples=60, coverage=1.0)
@@ -123,6 +124,18 @@ def test_numbers_come_before_places() -> None:
     found = improved(situation(APART), per_s=3000.0)
     assert found.plan.replicas["split"] > 2
     assert (moved(found), found.looked_for_moves) == ([], False)
+
+
+def test_hd_stream_hesitates_until_something_has_changed() -> None:
+    hd = situation(TOGETHER, strategy="HdStream")
+    first = improved(hd)
+    assert first.plan.reasons[0] is NOTHING_TO_MOVE
+    second = improve(hd, measured(), (), memory=first.plan.memory)
+    third = improve(hd, measured(), (), memory=second.plan.memory)
+    for found in (second, third):
+        assert "network and stream changed by 0 %" in found.plan.reasons[0].message
+    risen = improve(hd, measured(150.0), (), memory=third.plan.memory)
+    assert risen.plan.reasons[0] is NOTHING_TO_MOVE
 
 
 SPREAD = {"placement": {"minDomains": 2}}

@@ -41,6 +41,15 @@ class Surroundings:
         object.__setattr__(self, "seconds", frozen_floats(self.seconds))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Proposed:
+    """Moves that were asked for: somebody may refuse them yet."""
+
+    by: Surroundings
+    last_moved_at_s: float | None
+    """When anything had last moved before; a later time says that it was done."""
+
+
 def _no_lulls() -> Mapping[str, Lull]:
     return MappingProxyType({})
 
@@ -72,3 +81,5 @@ class Memory:
     """When the first of these decisions was made; for strategies that let a topology settle."""
     placed_by: Surroundings | None = None
     """What tasks were last placed by."""
+    proposed: Proposed | None = None
+    """The moves that were last asked for, as long as it is not known whether they were made."""

@@ -100,3 +100,6 @@ class Plan:
 
 
 NOTHING_TO_DO = Reason(code=ReasonCode.NOTHING_TO_DO, message="everything is where it should be")
+NOTHING_TO_MOVE = Reason(
+    code=ReasonCode.WITHIN_TOLERANCE, message="every task is where it would be placed now"
+)

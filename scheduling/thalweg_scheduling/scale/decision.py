@@ -41,6 +41,8 @@ class _Evidence:
     raises: Mapping[str, Raise]
     doubt: Reason | None
     """Why nothing may shrink now."""
+    memory: Memory | None
+    """What was handed over; of what is in it, others than scalers remember something too."""
     tolerance: float = TOLERANCE
     """What share of its tasks a vertex may have too many."""
     now_s: float
@@ -80,6 +82,7 @@ def decide_replicas(
         raises=memory.raises if memory else MappingProxyType({}),
         doubt=_unmeasured(snapshot, loads, traffic)
         or _struggle(snapshot, flow, _inflow_growth(flow, streams, growth)),
+        memory=memory,
         now_s=now_s,
     )
     cooling = cooling_down(snapshot, now_s)
@@ -279,7 +282,7 @@ def _remember(evidence: _Evidence, growth: Floats, replicas: Mapping[str, int]) 
     lulls = evidence.lulls
     if lulls is None:
         lulls = next_lulls(snapshot, _wanted(snapshot, evidence.need), {}, evidence.now_s)
-    seen = queues_seen(snapshot, flow, growth, now_s=evidence.now_s)
+    seen = queues_seen(snapshot, flow, growth, evidence.memory, now_s=evidence.now_s)
     return replace(seen, lulls=lulls, raises=MappingProxyType(raises))
 
 

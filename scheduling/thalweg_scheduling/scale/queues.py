@@ -32,11 +32,22 @@ def growth_per_s(
     return growth
 
 
-def queues_seen(snapshot: Snapshot, flow: VertexFlow, growth: Floats, *, now_s: float) -> Memory:
-    """What the next look at the queues has to know of this one."""
+def queues_seen(
+    snapshot: Snapshot,
+    flow: VertexFlow,
+    growth: Floats,
+    memory: Memory | None,
+    *,
+    now_s: float,
+) -> Memory:
+    """The memory with what the next look at the queues has to know of this one.
+
+    What others remember stays in it.
+    """
     names = [vertex.name for vertex in snapshot.vertices]
     observed = snapshot.loads.observed if snapshot.loads else None
-    return Memory(
+    return replace(
+        memory or Memory(at_s=now_s),
         at_s=observed.at_s if observed else now_s,
         queue_tuples=MappingProxyType(dict(zip(names, flow.queue_tuples.tolist(), strict=True))),
         growth_per_s=MappingProxyType(dict(zip(names, growth.tolist(), strict=True))),
@@ -50,12 +61,4 @@ def look_at_queues(snapshot: Snapshot, now_s: float) -> Memory | None:
         return memory
     flow = observe_vertices(snapshot, loads)
     growth = growth_per_s(snapshot, loads, flow, memory)
-    seen = queues_seen(snapshot, flow, growth, now_s=now_s)
-    if memory is None:
-        return seen
-    return replace(
-        memory,
-        at_s=seen.at_s,
-        queue_tuples=seen.queue_tuples,
-        growth_per_s=seen.growth_per_s,
-    )
+    return queues_seen(snapshot, flow, growth, memory, now_s=now_s)

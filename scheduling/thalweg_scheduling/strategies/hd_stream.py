@@ -22,6 +22,8 @@ What is different here, and why:
   network that slowly gets worse would never show.
 - A changed stream counts like a changed network. In the paper's runs the stream rises and tasks are
   placed anew, which X alone would not show.
+- Only what was done counts: moves that somebody still has to approve, or that J refuses, are asked
+  for again.
 - A first look is an occasion too, and a node that is overloaded or barred does not wait for one.
 - How tasks get onto VRNs first is not said: along the stream they fill VRN after VRN of the
   sequence, in each the node that is used least.
@@ -38,7 +40,8 @@ import numpy as np
 from thalweg_scheduling.measure.amounts import CPU, MEMORY, amounts
 from thalweg_scheduling.measure.fluctuation import fluctuation, surroundings_of
 from thalweg_scheduling.model.arrays import Bools
-from thalweg_scheduling.model.memory import Memory
+from thalweg_scheduling.model.memory import Memory, Proposed, Surroundings
+from thalweg_scheduling.model.plan import NOTHING_TO_MOVE, Plan
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.partition.resource_groups import group_sequence, grouped_nodes
@@ -111,7 +114,7 @@ def virtual_nodes(problem: Problem, rng: np.random.Generator, parameters: HdPara
 
 def wait_for_fluctuation(snapshot: Snapshot, parameters: HdParameters = CHOSEN) -> Reason | None:
     """Eq 5: nothing is placed anew while the network and the stream are about what they were."""
-    before = snapshot.memory.placed_by if snapshot.memory is not None else None
+    before = placed_by(snapshot)
     if before is None:
         return None
     change = fluctuation(before, surroundings_of(snapshot))
@@ -124,11 +127,33 @@ def wait_for_fluctuation(snapshot: Snapshot, parameters: HdParameters = CHOSEN) 
     )
 
 
-def remember_surroundings(snapshot: Snapshot, memory: Memory) -> Memory:
-    """What tasks are placed by, until that has changed enough for another look."""
-    if wait_for_fluctuation(snapshot) is not None:
-        return memory
-    return replace(memory, placed_by=surroundings_of(snapshot))
+def placed_by(snapshot: Snapshot) -> Surroundings | None:
+    """What tasks were placed by: the moves asked for last, if anything has moved since."""
+    memory = snapshot.memory
+    if memory is None:
+        return None
+    asked = memory.proposed
+    if asked is not None and asked.last_moved_at_s != snapshot.last_moved_at_s:
+        return asked.by
+    return memory.placed_by
+
+
+def remember_surroundings(
+    snapshot: Snapshot, memory: Memory, plan: Plan, parameters: HdParameters = CHOSEN
+) -> Memory:
+    """What tasks are placed by, until that has changed enough for another look.
+
+    Moves that are only proposed place nobody, and what J refuses may be worth it the next time.
+    """
+    before, now = placed_by(snapshot), surroundings_of(snapshot)
+    if plan.moves and wait_for_fluctuation(snapshot, parameters) is None:
+        asked = Proposed(by=now, last_moved_at_s=snapshot.last_moved_at_s)
+        return replace(memory, placed_by=before, proposed=asked)
+    if plan.reasons[0] is NOTHING_TO_MOVE:
+        return replace(memory, placed_by=now, proposed=None)
+    if before is not memory.placed_by:
+        return replace(memory, placed_by=before, proposed=None)
+    return memory
 
 
 HD_STREAM = Strategy(place=place_hd, hesitate=wait_for_fluctuation, remember=remember_surroundings)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from thalweg_scheduling.group.weighing import weigh
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.memory import Memory
-from thalweg_scheduling.model.plan import EdgeWeights
+from thalweg_scheduling.model.plan import EdgeWeights, Plan
 from thalweg_scheduling.model.reasons import Reason
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.proposal import Placer
@@ -16,8 +16,8 @@ Weigher = Callable[[Snapshot, Ints], tuple[EdgeWeights, ...]]
 """From a snapshot and a node for each task to the shares of the edges that have weights."""
 Hesitation = Callable[[Snapshot], Reason | None]
 """Why nothing is moved now, for strategies that wait for an occasion; None if it has come."""
-Remembering = Callable[[Snapshot, Memory], Memory]
-"""What a strategy adds to the memory that its next decision is given."""
+Remembering = Callable[[Snapshot, Memory, Plan], Memory]
+"""What a strategy adds to the memory that its next decision is given, after such a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
