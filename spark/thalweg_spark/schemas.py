@@ -3,7 +3,7 @@
 The operator reads these; change them only together with SCHEMA_VERSION and the golden store.
 """
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 TABLES: dict[str, tuple[str, ...]] = {
     "dependency": (
@@ -30,6 +30,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "processed_per_s",
         "true_rate_per_s",
         "queue_tuples",
+        "routes_version",
         "samples",
     ),
     "node_latency": ("source_node", "target_node", "latency_s", "samples"),

@@ -122,6 +122,7 @@ def _load(task: str, truth: Truth, rng: np.random.Generator) -> dict[str, float]
         "wait_s": float(rng.uniform(0.001, 0.01)),
         "memory_bytes": float(rng.integers(10**7, 10**8)),
         "queue_tuples": float(rng.integers(5, 50)),
+        "routes_version": float(rng.integers(5, 50)),
     }
 
 
@@ -182,6 +183,8 @@ def _scrape(pod: Pod, at_s: float, truth: Truth) -> Iterator[str]:
         "thalweg_memory_bytes": load["memory_bytes"],
         "thalweg_queue_tuples": load["queue_tuples"],
         "thalweg_task_info": 1.0,
+        # A pod that was replaced never hears of the newest routes.
+        "thalweg_routes_version": load["routes_version"] - (pod.quiet_s < truth.at_s),
     }
     for name, value in values.items():
         yield f"{name}{{{own}}} {float(value)!r} {at_s:.3f}"

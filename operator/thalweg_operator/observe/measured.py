@@ -29,6 +29,8 @@ class Measured:
     recent_traffic: DependencyMatrix | None = None
     """Over the window of the loads, for scaling: the two must be of the same moments."""
     loads: TaskLoad | None = None
+    routes_versions: Mapping[str, int] = field(default_factory=dict)
+    """The version of the routes that each task's newest pod sends by; unknown ones are absent."""
     latency: NodeLatency = field(default_factory=NodeLatency)
     latency_s: float = math.nan
     """Mean from source to sink."""
@@ -61,6 +63,7 @@ def measured_for(
             matrices, key, tasks, observed["dependency"], "recent_tuples_per_s"
         ),
         loads=_loads(matrices, key, tasks, observed["task_load"]),
+        routes_versions=_routes_versions(matrices, key, tasks),
         latency=NodeLatency(
             pairs_s=filled(_pairs(matrices, list(domains)), list(domains.values())),
             observed=observed["node_latency"],
@@ -114,6 +117,13 @@ def _loads(
         for name in LOAD_FIELDS
     }
     return TaskLoad(**columns, observed=observed)
+
+
+def _routes_versions(matrices: Matrices, key: Key, tasks: Sequence[str]) -> dict[str, int]:
+    known = {
+        row["task"]: _number(row.get("routes_version")) for row in matrices.rows("task_load", *key)
+    }
+    return {task: int(known[task]) for task in tasks if math.isfinite(known.get(task, math.nan))}
 
 
 def _pairs(matrices: Matrices, nodes: Sequence[str]) -> Floats:

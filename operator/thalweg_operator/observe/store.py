@@ -11,7 +11,7 @@ from thalweg_operator.errors import StoreUnreadable
 
 POINTER = "CURRENT"
 RUNS = "runs"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 TABLES = (
     "dependency",
     "task_load",

@@ -16,6 +16,7 @@ Row = dict[str, Any]
 _LOADS = (
     *("cpu_cores", "memory_bytes", "io_bytes_per_s", "busy_share", "backpressured_share"),
     *("wait_s", "processed_per_s", "true_rate_per_s", "queue_tuples"),
+    "routes_version",
 )
 
 

@@ -27,7 +27,16 @@ TASK = (*TOPOLOGY, "vertex", "task")
 PAIR = (*TOPOLOGY, "task", "to_task")
 NODES = ("source_node", "target_node")
 _POD = ("namespace", "pod")
-LOAD_FACTS = ("processed", "busy", "backpressured", "wait", "cpu", "memory", "queue")
+LOAD_FACTS = (
+    "processed",
+    "busy",
+    "backpressured",
+    "wait",
+    "cpu",
+    "memory",
+    "queue",
+    "routes_version",
+)
 OF_OTHERS: Mapping[str, tuple[str, ...]] = {
     "sent": TASK,
     "busy_share": TASK,
@@ -136,6 +145,8 @@ def figure(
         numbers = _of_histogram(parts)
     elif fact in _GAUGES:
         numbers = {"latest": latest(parts)}
+    elif fact == "routes_version":
+        numbers = {"latest": of_newest_pod(parts)}
     elif fact in _SHARES:
         numbers = {"mean": float(sum(one.values.sum() for one in parts)) / samples}
     elif fact == "rtt":
@@ -171,12 +182,30 @@ def _of_histogram(parts: Sequence[Series]) -> dict[str, float]:
 def latest(parts: Sequence[Series]) -> float:
     """The sum of the newest readings of a gauge.
 
-    A pod that is gone has left a last reading behind: only what is as new as the newest counts,
-    give or take two scrapes.
+    A pod that is gone has left a last reading behind, which does not count.
+    """
+    return float(sum(one.values[-1] for one in _still_there(parts))) if parts else math.nan
+
+
+def of_newest_pod(parts: Sequence[Series]) -> float:
+    """The newest reading of the pod that does a task's work: of those there, the one made last.
+
+    The operator numbers pods in the order that it makes them, and their names end in the number.
     """
     if not parts:
         return math.nan
+    newest = max(_still_there(parts), key=lambda one: (_incarnation(one), float(one.times_s[0])))
+    return float(newest.values[-1])
+
+
+def _incarnation(series: Series) -> int:
+    number = series.labels.get("pod", "").rpartition("-")[2]
+    return int(number) if number.isdecimal() else -1
+
+
+def _still_there(parts: Sequence[Series]) -> list[Series]:
+    """The series that were scraped as lately as the newest, give or take two scrapes."""
     newest = max(one.last_s for one in parts)
     gaps = np.concatenate([np.diff(one.times_s) for one in parts])
     slack_s = 2 * median(gaps) if gaps.size else 0.0
-    return float(sum(one.values[-1] for one in parts if newest - one.last_s <= slack_s))
+    return [one for one in parts if newest - one.last_s <= slack_s]

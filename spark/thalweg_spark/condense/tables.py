@@ -56,6 +56,7 @@ def _load_row(key: tuple[str, ...], known: Figures) -> Row:
         "processed_per_s": processed.rate,
         "true_rate_per_s": _ratio(processed.rate, busy),
         "queue_tuples": of["queue"].latest,
+        "routes_version": of["routes_version"].latest,
         "samples": sum(one.samples for one in of.values()),
     }
 

@@ -46,6 +46,7 @@ def task_load(figures: DataFrame) -> DataFrame:
             processed.alias("processed_per_s"),
             fn.try_divide(processed, busy).alias("true_rate_per_s"),
             _of("queue", "latest").alias("queue_tuples"),
+            _of("routes_version", "latest").alias("routes_version"),
             fn.sum("samples").alias("samples"),
         )
     )

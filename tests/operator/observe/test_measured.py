@@ -50,6 +50,16 @@ def test_rows_of_other_topologies_and_tasks_are_left_out() -> None:
     assert (found.latency_s, found.throughput_per_s) == (0.2, 5.0)
 
 
+def test_which_routes_tasks_follow() -> None:
+    rows = [
+        {**ROW, "task": "read-0", "routes_version": 7.0},
+        {**ROW, "task": "read-1", "routes_version": NAN},
+        {**ROW, "task": "read-8", "routes_version": 7.0},
+    ]
+    found = measured_for(matrices(task_load=rows), KEY, ["read-0", "read-1", "read-2"], DOMAINS)
+    assert found.routes_versions == {"read-0": 7}
+
+
 @pytest.mark.parametrize(
     ("known", "pair", "seconds"),
     [

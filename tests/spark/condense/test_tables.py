@@ -14,6 +14,7 @@ from thalweg_spark.engine import Windows, condense
 from thalweg_spark.errors import InvalidInput
 from thalweg_spark.pull.presets import load_preset, parse_preset
 
+FOREIGN = {"x-abc": (1, 1, 1), "x-def": (2, 2)}
 SPLIT = {"namespace": "n", "topology": "wc", "vertex": "split", "task": "split-0", "pod": "p"}
 
 
@@ -71,6 +72,20 @@ def test_the_reading_of_a_pod_that_is_gone_does_not_count() -> None:
     new = gauge({"pod": "b"}, 1, 2, 3, until_s=30)
     assert latest([old, new]) == 3
     assert math.isnan(latest([]))
+
+
+def test_routes_are_those_of_the_pod_that_was_made_last() -> None:
+    old = gauge({**SPLIT, "pod": "wc-split-0-9"}, 6, 6, 6)
+    new = gauge({**SPLIT, "pod": "wc-split-0-10"}, 4, 5)
+    gone = gauge({**SPLIT, "pod": "wc-split-0-11"}, 7, 7, 7, until_s=20)
+    (row,) = tables({"routes_version": [new, old, gone]})["task_load"]
+    assert row["routes_version"] == 5
+    assert math.isnan(row["processed_per_s"])
+    foreign = [gauge({**SPLIT, "pod": name}, *values) for name, values in FOREIGN.items()]
+    (row,) = tables({"routes_version": foreign})["task_load"]
+    assert row["routes_version"] == 2, "without a number the one that came last"
+    (row,) = tables({"processed": [counter(SPLIT, 1)]})["task_load"]
+    assert math.isnan(row["routes_version"]), "unknown is no version"
 
 
 def test_mean_latency_is_the_sum_over_the_count() -> None:

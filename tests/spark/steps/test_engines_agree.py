@@ -17,7 +17,15 @@ pytestmark = pytest.mark.spark
 
 AT_S = 1_700_000_000.0
 COUNTERS = ("processed", "busy", "backpressured", "wait", "cpu")
-GAUGES = ("memory", "queue", "busy_share", "backpressured_share", "sent", "task_info")
+GAUGES = (
+    "memory",
+    "queue",
+    "busy_share",
+    "backpressured_share",
+    "sent",
+    "task_info",
+    "routes_version",
+)
 OF_PODS = ("pod_cpu", "pod_memory", "pod_receive", "pod_transmit")
 OF_NODES = ("node_cpu", "node_memory", "node_receive", "node_io", "node_bandwidth")
 BOUNDS = ("0.005", "0.05", "0.5", "5.0", "+Inf", "what", "NaN")
