@@ -75,7 +75,8 @@ def decide(snapshot: Snapshot, strategy: str, *, now_s: float, rng: np.random.Ge
     else:
         plan = _nothing(snapshot, strategy, NOTHING_TO_DO)
     if permits.regroup:
-        weights = parts.weigh(trusted, _nodes_after(trusted, plan))
+        nodes, processes = _nodes_after(trusted, plan), _processes_after(trusted, plan)
+        weights = parts.weigh(trusted, nodes, processes)
         plan = _regroup(trusted, plan, weights, now_s=now_s)
     if permits.sleep and plan.changes_nothing:
         plan = _sleep(snapshot, plan, now_s)
@@ -335,6 +336,13 @@ def _nodes_after(snapshot: Snapshot, plan: Plan) -> Ints:
     for move in plan.moves:
         node[task[move.task]] = position[move.target]
     return node
+
+
+def _processes_after(snapshot: Snapshot, plan: Plan) -> Ints | None:
+    """The same of processes; nothing where each task has its own."""
+    if not plan.moves or not snapshot.limits.placement.shared_processes:
+        return snapshot.process
+    return np.array([plan.processes[name] for name in snapshot.task_names], dtype=np.int64)
 
 
 def _regroup(

@@ -23,14 +23,18 @@ ROUNDS = 8
 """How often a circle's spare caps are offered again to the senders that are left with tuples."""
 
 
-def weigh(snapshot: Snapshot, node: Ints) -> tuple[EdgeWeights, ...]:
+def weigh(snapshot: Snapshot, node: Ints, process: Ints | None = None) -> tuple[EdgeWeights, ...]:
     """The shares of all edges that have weights, each by its own grouping."""
-    return (*weigh_by_load(snapshot, node), *weigh_near_source(snapshot, node))
+    return (
+        *weigh_by_load(snapshot, node, process),
+        *weigh_near_source(snapshot, node, process),
+    )
 
 
 def weigh_by_load(
     snapshot: Snapshot,
     node: Ints,  # noqa: ARG001
+    process: Ints | None = None,  # noqa: ARG001
     *,
     steps: WeightSteps = WEIGHT_STEPS,
 ) -> tuple[EdgeWeights, ...]:
@@ -54,12 +58,16 @@ def weigh_by_load(
 
 
 def weigh_near_source(
-    snapshot: Snapshot, node: Ints, *, alpha: float = ALPHA
+    snapshot: Snapshot, node: Ints, process: Ints | None = None, *, alpha: float = ALPHA
 ) -> tuple[EdgeWeights, ...]:
-    """The shares of NearSource edges if every sender keeps as near as the caps allow."""
+    """The shares of NearSource edges if every sender keeps as near as the caps allow.
+
+    Who shares no process with anybody need not be told apart from who is alone: without `process`
+    the node is the nearest circle.
+    """
     found = []
     for edge in _edges(snapshot, GroupingType.NEAR_SOURCE):
-        flows = near_source_flows(snapshot, edge, node, alpha=alpha)
+        flows = near_source_flows(snapshot, edge, node, process=process, alpha=alpha)
         if flows is not None and np.any(flows > 0):
             found.append(_weights(snapshot, edge, flows.sum(axis=0)))
     return tuple(found)

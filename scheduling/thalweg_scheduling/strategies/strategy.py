@@ -12,8 +12,9 @@ from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.proposal import Placer
 from thalweg_scheduling.scale import Scaler, decide_replicas
 
-Weigher = Callable[[Snapshot, Ints], tuple[EdgeWeights, ...]]
-"""From a snapshot and a node for each task to the shares of the edges that have weights."""
+Weigher = Callable[[Snapshot, Ints, Ints | None], tuple[EdgeWeights, ...]]
+"""From a snapshot, a node for each task and who shares a process, if anybody does, to the shares
+of the edges that have weights."""
 Hesitation = Callable[[Snapshot], Reason | None]
 """Why nothing is moved now, for strategies that wait for an occasion; None if it has come."""
 Remembering = Callable[[Snapshot, Memory, Plan], Memory]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thalweg_scheduling.decide import decide
 from thalweg_scheduling.group import WeightSteps, updated_weights
 from thalweg_scheduling.group.weighing import (
     fill_nearest,
@@ -17,7 +18,8 @@ from thalweg_scheduling.group.weighing import (
 from thalweg_scheduling.model.arrays import Floats, Ints
 from thalweg_scheduling.model.errors import InvalidParameters
 from thalweg_scheduling.model.graph import GroupingType
-from thalweg_scheduling.model.matrices import DependencyMatrix, TaskLoad
+from thalweg_scheduling.model.limits import Limits, Permits
+from thalweg_scheduling.model.matrices import DependencyMatrix, Observed, TaskLoad
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_trials import cluster
 
@@ -81,6 +83,36 @@ def test_who_was_left_out_is_taken_to_be_as_fast_as_the_others() -> None:
     assert found.shares["work-2"] > 0
     nobody = replace(loads, true_rate_per_s=np.full(5, NAN))
     assert weigh_near_source(replace(snapshot, loads=nobody), snapshot.placement) == ()
+
+
+def test_senders_keep_to_their_own_process_first() -> None:
+    # Both senders and all receivers are on one node; the second sender is in a process with one.
+    snapshot = flowing(GroupingType.NEAR_SOURCE)
+    together = np.zeros(5, dtype=np.int64)
+    process = np.array([0, 1, 2, 1, 3])
+    (alike,) = weigh_near_source(snapshot, together)
+    (nearer,) = weigh_near_source(snapshot, together, process)
+    assert alike.shares["work-1"] == pytest.approx(1 / 3)
+    # All of the second sender's, and of the first one's by what is left of the caps of 240.
+    assert nearer.shares["work-1"] == pytest.approx((100 + 100 * 140 / 620) / 200)
+
+
+def test_decide_weighs_by_the_processes_that_there_are() -> None:
+    snapshot = flowing(GroupingType.NEAR_SOURCE)
+    observed = Observed(at_s=100.0, window_s=30.0, samples=5, coverage=1.0)
+    assert snapshot.traffic is not None
+    assert snapshot.loads is not None
+    shared = replace(
+        snapshot,
+        placement=np.zeros(5, dtype=np.int64),
+        process=np.array([0, 1, 2, 1, 3]),
+        traffic=replace(snapshot.traffic, observed=observed),
+        loads=replace(snapshot.loads, observed=observed),
+        latency=replace(snapshot.latency, observed=observed),
+        limits=Limits(permits=Permits(regroup=True)),
+    )
+    plan = decide(shared, "NsStream", now_s=100.0, rng=np.random.default_rng(1))
+    assert plan.weights[0].shares["work-1"] == pytest.approx((100 + 100 * 140 / 620) / 200)
 
 
 @pytest.mark.parametrize("weigh", [weigh_by_load, weigh_near_source])

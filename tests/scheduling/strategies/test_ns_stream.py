@@ -119,7 +119,9 @@ def test_it_weighs_near_source_edges() -> None:
     edges = tuple(replace(edge, grouping=GroupingType.NEAR_SOURCE) for edge in snapshot.edges)
     loads = replace(TaskLoad.unknown(24), true_rate_per_s=np.full(24, 1000.0))
     assert NS_STREAM.weigh is not None
-    weights = NS_STREAM.weigh(replace(snapshot, edges=edges, loads=loads), np.arange(24) % SLICES)
+    weights = NS_STREAM.weigh(
+        replace(snapshot, edges=edges, loads=loads), np.arange(24) % SLICES, None
+    )
     assert [(each.source, each.target) for each in weights] == [
         ("read", "split"),
         ("split", "count"),
