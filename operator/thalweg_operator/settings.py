@@ -167,6 +167,8 @@ class CondenseSettings:
         for name in _ABOVE_ZERO:
             if getattr(self, name) <= 0:
                 raise InvalidSettings(f"condense: {name} must be above 0")
+        if self.keep_runs < 2:
+            raise InvalidSettings("condense: keep_runs must be at least 2: one is being read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

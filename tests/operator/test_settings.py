@@ -76,6 +76,7 @@ def test_overrides_go_over_the_file(tmp_path: Path) -> None:
             "token_file or basic_file, not both",
         ),
         ("metrics_sources: {a: {url: 'http://x', timeout_s: 0}}", "timeout_s must be above 0"),
+        ("condense: {keep_runs: 1}", "keep_runs must be at least 2"),
         ("- a", "must hold a mapping"),
         ("a: [", "cannot read the settings file"),
     ],

@@ -11,6 +11,7 @@ from thalweg_operator.errors import StoreUnreadable
 
 POINTER = "CURRENT"
 RUNS = "runs"
+ABOUT = "run.json"
 SCHEMA_VERSION = 4
 TABLES = (
     "dependency",
@@ -56,11 +57,10 @@ def read_matrices(root: str | Path) -> Matrices | None:
 
     try:
         files, place = _located(root)
-        with files.open_input_stream(f"{place}/{POINTER}") as stream:
-            pointer = json.loads(stream.read())
+        pointer = _pointer(files, place)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, ArrowException) as error:
+    except (OSError, ValueError, TypeError, ArrowException) as error:
         raise StoreUnreadable(f"the pointer of the matrix store cannot be read: {error}") from error
     if pointer.get("schema_version") != SCHEMA_VERSION:
         raise StoreUnreadable(
@@ -74,6 +74,37 @@ def read_matrices(root: str | Path) -> Matrices | None:
         observed_at_s=float(pointer["observed_at_s"]),
         tables={table: _rows(files, f"{folder}/{table}.parquet") for table in TABLES},
     )
+
+
+def _pointer(files: Any, place: str) -> dict[str, Any]:  # noqa: ANN401
+    """What the pointer says; while it is being written, what the newest whole run says of itself.
+
+    Only folders replace a file at once: elsewhere a reader may come upon an empty one.
+    """
+    try:
+        return _document(files, f"{place}/{POINTER}")
+    except (ValueError, TypeError):
+        for run in _newest_first(files, place):
+            try:
+                return _document(files, f"{place}/{RUNS}/{run}/{ABOUT}")
+            except (OSError, ValueError, TypeError):
+                continue
+        raise
+
+
+def _newest_first(files: Any, place: str) -> list[str]:  # noqa: ANN401
+    from pyarrow import fs
+
+    folder = fs.FileSelector(f"{place}/{RUNS}", allow_not_found=True)
+    return sorted((one.base_name for one in files.get_file_info(folder)), reverse=True)
+
+
+def _document(files: Any, path: str) -> dict[str, Any]:  # noqa: ANN401
+    with files.open_input_stream(path) as stream:
+        found = json.loads(stream.read())
+    if not isinstance(found, dict):
+        raise TypeError(f"{path} holds no mapping")
+    return found
 
 
 def _located(root: str | Path) -> tuple[Any, str]:

@@ -2,14 +2,16 @@
 
 A run is a moment in time. In its files each topology has row groups of its own, so a reader of one
 topology's history reads nothing of the others; a file for each would be thousands a minute. The
-store may be on any file system that pyarrow knows: a folder, `hdfs://…`, `s3://…`, `gs://…`.
+store may be on any file system that pyarrow knows: a folder, `hdfs://…`, `s3://…`, `gs://…`. Where
+a file cannot be replaced at once, a reader may find the pointer empty for a moment; each run says
+of itself what the pointer would, as the last thing that is written of it.
 """
 
 import json
 import re
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,17 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs, parquet
 
-from thalweg_spark.errors import StoreUnwritable
+from thalweg_spark.errors import InvalidInput, StoreUnwritable
 from thalweg_spark.schemas import SCHEMA_VERSION, TABLES, TEXT, WHOLE
 
 POINTER = "CURRENT"
 RUNS = "runs"
+ABOUT = "run.json"
+"""What a run says of itself; a run without it is not whole."""
+LEAST_KEPT = 2
+"""A reader may still be at the run before."""
+_AHEAD_S = 60.0
+"""Clocks differ by less. A pointer from further in the future would make all later runs late."""
 _RUN = re.compile(r"\d{13,16}-[0-9a-f]{8}")
 _OWNER = ("namespace", "topology")
 
@@ -42,7 +50,10 @@ def publish(
     A run whose window ended (`at_s`) before that of the one pointed to comes late: it is kept as
     history and not pointed to.
     """
-    ended_s = time.time() if at_s is None else at_s
+    if keep < LEAST_KEPT:
+        raise InvalidInput(f"a matrix store keeps at least {LEAST_KEPT} runs; got {keep}")
+    now_s = time.time()
+    ended_s = now_s if at_s is None else at_s
     # Microseconds: two runs in one millisecond would sort by chance, and the newer be forgotten.
     run = f"{time.time_ns() // 1000:016d}-{uuid.uuid4().hex[:8]}"
     pointer = {
@@ -57,9 +68,13 @@ def publish(
         files.create_dir(f"{place}/{RUNS}/{run}", recursive=True)
         for name, columns in TABLES.items():
             _write(files, f"{place}/{RUNS}/{run}/{name}.parquet", tables[name], columns)
-        if ended_s >= _newest_s(files, place):
+        _put(files, f"{place}/{RUNS}/{run}/{ABOUT}", pointer)
+        before = _pointed_to(files, place, now_s)
+        is_late = before is not None and before[1] > ended_s
+        if not is_late:
             _point(files, place, pointer)
-        _forget(files, place, run, keep)
+        current = before[0] if before is not None and is_late else run
+        _forget(files, place, {run, current}, keep)
     except (OSError, pa.ArrowException) as error:
         raise StoreUnwritable(f"cannot write to the matrix store {root}: {error}") from error
     return run
@@ -102,29 +117,37 @@ def _by_topology(rows: Sequence[Row]) -> Iterable[list[Row]]:
     return (list(part) for _, part in groupby(rows, owner))
 
 
-def _newest_s(files: fs.FileSystem, place: str) -> float:
-    """When the window of what is pointed to ended; a pointer that cannot be read is overwritten."""
+def _pointed_to(files: fs.FileSystem, place: str, now_s: float) -> tuple[str, float] | None:
+    """The run pointed to and when its window ended; None for a pointer that is to be overwritten:
+    one that cannot be read, or that comes from the future.
+    """
     try:
         with files.open_input_stream(f"{place}/{POINTER}") as stream:
-            return float(json.loads(stream.read())["at_s"])
+            pointer = json.loads(stream.read())
+        run, ended_s = str(pointer["run"]), float(pointer["at_s"])
     except (OSError, ValueError, KeyError, TypeError):
-        return 0.0
+        return None
+    return (run, ended_s) if ended_s <= now_s + _AHEAD_S else None
 
 
 def _point(files: fs.FileSystem, place: str, pointer: Mapping[str, Any]) -> None:
     """Replace the pointer as a whole: by renaming here, by one put in an object store."""
     local = isinstance(files, fs.LocalFileSystem)
     target = f"{place}/.{POINTER}.{pointer['run']}" if local else f"{place}/{POINTER}"
-    with files.open_output_stream(target) as stream:
-        stream.write(json.dumps(pointer).encode())
+    _put(files, target, pointer)
     if local:
         files.move(target, f"{place}/{POINTER}")
 
 
-def _forget(files: fs.FileSystem, place: str, current: str, keep: int) -> None:
+def _put(files: fs.FileSystem, path: str, document: Mapping[str, Any]) -> None:
+    with files.open_output_stream(path) as stream:
+        stream.write(json.dumps(document).encode())
+
+
+def _forget(files: fs.FileSystem, place: str, needed: Collection[str], keep: int) -> None:
     """Remove runs beyond the last ones; a folder of another name is not ours."""
     found = files.get_file_info(fs.FileSelector(f"{place}/{RUNS}"))
     runs = sorted(one.base_name for one in found if _RUN.fullmatch(one.base_name))
     for run in runs[: max(0, len(runs) - keep)]:
-        if run != current:
+        if run not in needed:
             files.delete_dir(f"{place}/{RUNS}/{run}")

@@ -1,6 +1,7 @@
 """The matrix store: readers see a whole run or the one before, never half."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from thalweg_operator.observe.store import SCHEMA_VERSION as READS
 from thalweg_operator.observe.store import TABLES as READ_TABLES
 from thalweg_operator.observe.store import read_matrices
 from thalweg_spark.__main__ import main
-from thalweg_spark.errors import StoreUnwritable
-from thalweg_spark.publish.store import POINTER, RUNS, publish
+from thalweg_spark.errors import InvalidInput, StoreUnwritable
+from thalweg_spark.publish.store import ABOUT, POINTER, RUNS, publish
 from thalweg_spark.schemas import SCHEMA_VERSION, TABLES
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -113,6 +114,53 @@ def test_a_late_run_is_not_pointed_to(tmp_path: Path) -> None:
     assert found is not None
     assert found.run == newer
     assert (tmp_path / RUNS / late).is_dir()
+
+
+def published(folder: Path, *, at_s: float, keep: int = 20) -> str:
+    return publish(folder, EMPTY, engine="spark", observed_at_s=1.0, at_s=at_s, keep=keep)
+
+
+def current(folder: Path) -> str:
+    found = read_matrices(folder)
+    assert found is not None
+    return found.run
+
+
+def test_late_runs_never_push_out_the_one_that_is_pointed_to(tmp_path: Path) -> None:
+    newest = published(tmp_path, at_s=200.0, keep=2)
+    late = [published(tmp_path, at_s=100.0 + n, keep=2) for n in range(4)]
+    assert current(tmp_path) == newest
+    assert {one.name for one in (tmp_path / RUNS).iterdir()} == {newest, *late[-2:]}
+
+
+def test_a_pointer_from_the_future_does_not_hold_back_later_runs(tmp_path: Path) -> None:
+    """A clock that was wrong for a while, or a run asked for with --at."""
+    ahead = published(tmp_path, at_s=time.time() + 3600)
+    assert current(tmp_path) == ahead
+    now = published(tmp_path, at_s=time.time())
+    assert current(tmp_path) == now
+    slightly = published(tmp_path, at_s=time.time() + 30)
+    published(tmp_path, at_s=time.time())
+    assert current(tmp_path) == slightly, "clocks differ by seconds"
+
+
+def test_a_store_keeps_the_run_that_somebody_may_be_reading(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="at least 2"):
+        published(tmp_path, at_s=1.0, keep=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("pointer", ["", "{", "[]"])
+def test_while_the_pointer_is_written_the_newest_whole_run_counts(
+    tmp_path: Path, pointer: str
+) -> None:
+    """As on file systems that cannot replace a file at once."""
+    published(tmp_path, at_s=1.0)
+    whole = published(tmp_path, at_s=2.0)
+    half = published(tmp_path, at_s=3.0)
+    (tmp_path / RUNS / half / ABOUT).unlink()
+    (tmp_path / POINTER).write_text(pointer)
+    assert current(tmp_path) == whole
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
