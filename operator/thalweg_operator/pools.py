@@ -63,7 +63,7 @@ def shared_pool(
             templates={vertex.name: vertex.template for vertex in situation.spec.vertices},
             senders=senders_of(situation.spec),
             posts=posts,
-            record=record_of(hosted.processes),
+            processes=record_of(hosted.processes),
             pods=pods,
         )
 

@@ -31,8 +31,6 @@ from thalweg_operator.observe.facts import PodFact, tasks_in
 from thalweg_operator.observe.survey import Survey, Wanted
 from thalweg_operator.observe.world import TopologyFacts
 
-_OVER = ("Failed", "Succeeded")
-
 
 @dataclass(kw_only=True)
 class Routing:
@@ -43,6 +41,7 @@ class Routing:
     spec: TopologySpec
     domains: Mapping[str, str]
     """Node to domain."""
+    now_s: float
     planned: Mapping[EdgeName, Mapping[str, float]] = field(default_factory=dict)
     """Weights that a running plan sets."""
 
@@ -72,9 +71,7 @@ class Routing:
             manifest = self._manifest(vertices[vertex], vertex, edges)
             if found is None or not agrees(manifest, found):
                 changed.append(partial(self._keep, manifest, found))
-            # Whoever waits for a receiver hears of it when all are there, not of each.
-            if not any(surveys[edge.to].waiting for edge in edges):
-                news += self._announcements(vertex, routes_version(manifest["data"][ROUTES_KEY]))
+            news += self._announcements(vertex, routes_version(manifest["data"][ROUTES_KEY]))
         list(at_once(changed, self.client.writes_at_once))
         list(at_once(news, self.client.writes_at_once))
         silent = [vertex.name for vertex in self.spec.vertices if vertex.name not in senders]
@@ -106,7 +103,7 @@ class Routing:
 
     def _manifest(self, vertex: Object, name: str, edges: list[RoutedEdge]) -> Object:
         before = routes_text(self._config_map(name))
-        text = routes_document(self.facts.name, name, edges, before)
+        text = routes_document(self.facts.name, name, edges, before, now_s=self.now_s)
         owner = owner_of(vertex)
         return routes_manifest(self.facts.namespace, owner, self.facts.name, name, text)
 
@@ -116,7 +113,8 @@ class Routing:
     def _announcements(self, vertex: str, version: int) -> list[Callable[[], None]]:
         """Mark the senders' pods, which makes the kubelet refresh their files at once.
 
-        Without that it does so in a minute or more.
+        Without that it does so in a minute or more. Not even a receiver that is still missing is
+        a reason to wait: nobody knows whether it will ever come.
         """
         return [
             partial(self._announce, pod, key, version)
@@ -137,9 +135,12 @@ class Routing:
 
 
 def _sends(pod: PodFact, vertex: str) -> bool:
-    """Whether a pod reads the vertex's routes; one that retires still works off its queue."""
+    """Whether a pod reads the vertex's routes; one that retires still works off its queue.
+
+    One that has not started yet has nothing to be refreshed; it is told once it has.
+    """
     hosts = any(task.vertex == vertex for task in tasks_in(pod))
-    return hosts and not pod.is_deleting and pod.phase not in _OVER
+    return hosts and not pod.is_deleting and pod.phase == "Running"
 
 
 def _version_key(pod: PodFact, vertex: str) -> str:

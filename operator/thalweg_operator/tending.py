@@ -165,7 +165,13 @@ class Tending:
         )
 
     def _routing(self, spec: TopologySpec) -> Routing:
-        return Routing(client=self.client, facts=self.facts, spec=spec, domains=self._domains(spec))
+        return Routing(
+            client=self.client,
+            facts=self.facts,
+            spec=spec,
+            domains=self._domains(spec),
+            now_s=self.world.now_s,
+        )
 
     def _wanted(
         self,
@@ -260,7 +266,7 @@ class Tending:
             self._reserve(spec, posts, pool)
             batches.append(pool.batch(posts))
             tasks.update({post.need.task.name: post.need.task.tasks for post in posts})
-        for made in make_pods(self.client, batches):
+        for made in make_pods(self.client, self.facts.topology, batches):
             self.happenings.append(made)
             if made.why is not Why.REFUSED:
                 self.made.update(task.name for task in tasks[made.task])

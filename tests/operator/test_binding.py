@@ -7,6 +7,7 @@ import pytest
 from thalweg_fake_client import FakeClient
 from thalweg_operator import naming
 from thalweg_operator.clock import SystemClock
+from thalweg_operator.cluster.resources import STREAM_TOPOLOGIES
 from thalweg_operator.judging import judge
 from thalweg_operator.measuring import Measuring
 from thalweg_operator.observe.facts import NodeFact
@@ -38,7 +39,8 @@ def tended(
     """The pods that the first turn of a topology of two tasks makes, and what it found."""
     placement = {} if binding is None else {"binding": binding}
     body = topology(topology_body(vertex_body("split"), placement=placement))
-    client, settings, found = FakeClient(), Settings(), facts(body)
+    client = FakeClient((STREAM_TOPOLOGIES, body))
+    settings, found = Settings(), facts(body)
     outcome = Tending(
         client=client,
         settings=settings,

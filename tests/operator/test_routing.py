@@ -92,6 +92,7 @@ def write(
         facts=found,
         spec=topology_spec(edges=[{"from": "read", "to": "split", "grouping": {"type": grouping}}]),
         domains={"n1": "a"},
+        now_s=NOW_S,
         planned={} if planned is None else {EDGE: planned},
     )
     assert routing.write(vertices, WANTED, surveys(all_pods)) == []
@@ -133,6 +134,7 @@ def test_an_edge_that_is_grouped_anew_begins_evenly() -> None:
         facts=facts(topology(), config_maps={READ_ROUTES: routes(4, split_0=700)}),
         spec=topology_spec(edges=spec["edges"]),
         domains={},
+        now_s=NOW_S,
     )
     assert routing.weights() == {EDGE: {}}
 
@@ -165,23 +167,36 @@ def test_senders_hear_of_a_new_version_once() -> None:
     assert (document["version"], again.writes) == (4, [])
 
 
-def test_senders_are_not_told_of_each_receiver_that_starts() -> None:
+def test_a_receiver_that_never_comes_keeps_no_news_from_senders() -> None:
+    """It may fit on no node: then all that follows would come a minute late."""
     client, document = write(routes(3), pods(serving=1, told="3"))
     assert set(weights(document)) == {"split-0"}
+    assert announced(client) == {
+        naming.pod_name(TOPOLOGY, TaskKey(vertex="read", index=index), 1) for index in range(2)
+    }
+
+
+def test_a_sender_that_has_not_started_is_told_once_it_has() -> None:
+    waiting = pod(0, vertex="read", phase="Pending", ready=False)
+    started = pod(0, vertex="read", ready=False)
+    receivers = pods()[2:]
+    client, _ = write(routes(3), (waiting, *receivers))
     assert announced(client) == set()
+    client, _ = write(routes(3), (started, *receivers))
+    assert announced(client) == {started.name}
 
 
 def test_a_shared_pod_is_told_of_each_vertex_apart() -> None:
-    both = shared_pod(0, 3, "read-0", "split-0", annotations={f"{naming.ROUTES_VERSION}-read": "4"})
+    both = shared_pod(0, 3, "read-0", "split-0", annotations={f"{naming.ROUTES_VERSION}-read": "3"})
     old = shared_pod(1, 4, "read-1", "split-1")
-    client, document = write(None, (both, old))
-    assert document["version"] == 1
+    client, document = write(routes(3), (both, old))
+    assert document["version"] == 4
     told = {
         one.name: client.found(PODS, NAMESPACE, one.name)["metadata"]["annotations"]
         for one in (both, old)
     }
     key = f"{naming.ROUTES_VERSION}-read"
-    assert [notes[key] for notes in told.values()] == ["1", "1"]
+    assert [notes[key] for notes in told.values()] == ["4", "4"]
     assert not any(naming.ROUTES_VERSION in notes for notes in told.values())
     # `split` is a sink, whose pods read nothing.
     assert not any(f"{naming.ROUTES_VERSION}-split" in notes for notes in told.values())

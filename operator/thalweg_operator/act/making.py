@@ -1,7 +1,9 @@
-"""Making pods: incarnations are reserved in their owner's status before any pod carries them.
+"""Making pods: incarnations are reserved in the status before any pod carries them.
 
-The owner is the StreamVertex, or the StreamTopology of pods that tasks share. A crash between the
-two skips numbers and makes no pod twice.
+The StreamTopology's status tells the number that is above all that any pod of it has had. It
+outlives vertices, so a task's incarnations never begin again: not when its vertex is taken out and
+put back, nor when tasks begin or cease to share pods. A StreamVertex counts for its own tasks. A
+crash after a reservation skips numbers and makes no pod twice.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,13 +50,19 @@ class Batch:
         return self.vertex
 
     @property
+    def record(self) -> Mapping[str, Any]:
+        """What else the topology's status is to tell."""
+        return _NOTHING
+
+    @property
     def is_due(self) -> bool:
         """Whether there is anything to write."""
         return bool(self.posts)
 
-    def orders(self, client: Client) -> list[list[Order]]:
+    def orders(self, client: Client, first: int) -> list[list[Order]]:
         """The pods to make: of one vertex, so all alike."""
-        first = reserve(client, STREAM_VERTICES, self.vertex, self.posts)
+        counted = {"nextIncarnation": first + len(self.posts)}
+        _write_status(client, STREAM_VERTICES, self.vertex, counted)
         owner = owner_of(self.vertex)
         alike = [
             (
@@ -85,8 +93,8 @@ class SharedBatch:
     """By vertex."""
     senders: tuple[str, ...]
     posts: Sequence[Post]
-    record: Sequence[Mapping[str, Any]]
-    """The processes as the status should have them."""
+    processes: Sequence[Mapping[str, Any]]
+    """As the status should have them."""
     pods: Sequence[PodFact] = ()
     """The topology's, as they are now."""
 
@@ -96,15 +104,18 @@ class SharedBatch:
         return self.topology
 
     @property
+    def record(self) -> Mapping[str, Any]:
+        """What else the topology's status is to tell."""
+        return {"processes": list(self.processes)}
+
+    @property
     def is_due(self) -> bool:
         """Whether there is anything to write: a process is on record before it has a pod."""
         recorded = (self.topology.get("status") or {}).get("processes") or []
-        return bool(self.posts) or recorded != self.record
+        return bool(self.posts) or recorded != self.processes
 
-    def orders(self, client: Client) -> list[list[Order]]:
+    def orders(self, _client: Client, first: int) -> list[list[Order]]:
         """The pods to make; those with one template and as many tasks are alike."""
-        record = {"processes": list(self.record)}
-        first = reserve(client, STREAM_TOPOLOGIES, self.topology, self.posts, record)
         alike: dict[object, list[Order]] = {}
         for number, post in enumerate(self.posts):
             order = self._order(post, first + number)
@@ -135,7 +146,9 @@ def _knows_of(pod: PodFact, tasks: Collection[TaskKey]) -> bool:
     return is_there and not set(tasks).isdisjoint(tasks_in(pod))
 
 
-def make_pods(client: Client, batches: Sequence[Batch | SharedBatch]) -> Iterator[Happening]:
+def make_pods(
+    client: Client, topology: Object, batches: Sequence[Batch | SharedBatch]
+) -> Iterator[Happening]:
     """Reserve incarnations, then make the pods; yields what was done as it is done.
 
     What the API server refuses is told, not raised: the rest of the topology has to be kept alive
@@ -147,7 +160,9 @@ def make_pods(client: Client, batches: Sequence[Batch | SharedBatch]) -> Iterato
     wanted = [
         one for one in batches if one.is_due and not one.owner["metadata"].get("deletionTimestamp")
     ]
-    ordered = at_once([partial(_orders, client, one) for one in wanted], most)
+    firsts = _reserve(client, topology, wanted)
+    numbered = zip(wanted, firsts, strict=True) if firsts else ()
+    ordered = at_once([partial(_orders, client, *one) for one in numbered], most)
     orders = [alike for of_batch in ordered for alike in of_batch if alike]
     rest: list[Order] = []
     tried = at_once([partial(_make, client, *one[0]) for one in orders], most)
@@ -160,10 +175,10 @@ def make_pods(client: Client, batches: Sequence[Batch | SharedBatch]) -> Iterato
     yield from (done for done in made if done is not None)
 
 
-def _orders(client: Client, batch: Batch | SharedBatch) -> list[list[Order]]:
+def _orders(client: Client, batch: Batch | SharedBatch, first: int) -> list[list[Order]]:
     """The pods to make, each with a number of its own; none if the owner has changed."""
     try:
-        return batch.orders(client)
+        return batch.orders(client, first)
     except (Conflict, NotFound):
         return []  # Scaled, edited or deleted since it was read: the next turn sees that.
 
@@ -178,29 +193,50 @@ def _make(client: Client, order: PodOrder, post: Post) -> Happening | None:
     return _made(post)
 
 
-def reserve(
-    client: Client,
-    resource: Resource,
-    owner: Object,
-    posts: Sequence[Post],
-    more: Mapping[str, Any] = _NOTHING,
-) -> int:
-    """Count up in the owner's status before any pod carries the numbers; gives the first one."""
+def _reserve(client: Client, topology: Object, batches: Sequence[Batch | SharedBatch]) -> list[int]:
+    """Count up in the topology's status; the first number of each batch, or none if it changed."""
+    if not batches:
+        return []
+    firsts = [
+        max(
+            1,
+            _counted(topology),
+            _counted(batch.owner),
+            *(post.need.after + 1 for post in batch.posts),
+        )
+        for batch in batches
+    ]
+    until = max(first + len(batch.posts) for first, batch in zip(firsts, batches, strict=True))
+    status: dict[str, Any] = {"nextIncarnation": until}
+    for batch in batches:
+        status |= batch.record
+    try:
+        _write_status(client, STREAM_TOPOLOGIES, topology, status)
+    except (Conflict, NotFound):
+        return []  # Edited or deleted since it was read: the next turn sees that.
+    return firsts
+
+
+def _counted(owner: Object) -> int:
+    return int((owner.get("status") or {}).get("nextIncarnation") or 1)
+
+
+def _write_status(
+    client: Client, resource: Resource, owner: Object, status: Mapping[str, Any]
+) -> None:
+    """Write a part of the status, and let whoever writes next know how it is now."""
     metadata = owner["metadata"]
-    counted = int((owner.get("status") or {}).get("nextIncarnation") or 1)
-    first = max(1, counted, *(post.need.after + 1 for post in posts))
     written = client.merge(
         resource,
         metadata["namespace"],
         metadata["name"],
-        {"status": {"nextIncarnation": first + len(posts), **more}},
+        {"status": dict(status)},
         subresource="status",
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
     )
     owner["status"] = written.get("status") or {}
     metadata["resourceVersion"] = written["metadata"]["resourceVersion"]
-    return first
 
 
 def _made(post: Post) -> Happening:

@@ -56,19 +56,24 @@ def receiver_of(task: TaskKey, pod: PodFact, domains: Mapping[str, str]) -> Rece
 
 
 def routes_document(
-    topology: str, vertex: str, edges: Sequence[RoutedEdge], before: str | None
+    topology: str, vertex: str, edges: Sequence[RoutedEdge], before: str | None, *, now_s: float
 ) -> str:
-    """The file's text. Its version rises by one when anything else in it changes."""
+    """The file's text. Its version rises by one when anything else in it changes.
+
+    Receivers remember the highest version that they were told, and outlive the file: it goes with
+    its vertex, or with the vertex' last edge. So a file without one before it begins at the time,
+    in milliseconds: no file changes that often, so none before it came as far.
+    """
     content = {
         "topology": topology,
         "vertex": vertex,
         "edges": [_edge(edge) for edge in edges],
     }
-    version = 1
-    if before is not None:
-        old = _parsed(before)
-        seen = _version(old.pop("version", 0))
-        version = seen if old == content and seen > 0 else seen + 1
+    old = _parsed(before or "")
+    seen = _version(old.pop("version", 0))
+    version = seen + 1 if seen else max(1, int(now_s * 1000))
+    if seen and old == content:
+        version = seen
     return json.dumps({"version": version, **content}, separators=(",", ":"))
 
 

@@ -10,7 +10,7 @@ from thalweg_operator import naming
 from thalweg_operator.act.carry_out import Happening, Post, end_pods, retire_pods
 from thalweg_operator.act.making import Batch, make_pods
 from thalweg_operator.act.manifests import Berth
-from thalweg_operator.cluster.resources import NODES, PODS, STREAM_VERTICES
+from thalweg_operator.cluster.resources import NODES, PODS, STREAM_TOPOLOGIES, STREAM_VERTICES
 from thalweg_operator.errors import Conflict, Refused, Unavailable
 from thalweg_operator.naming import TaskKey
 from thalweg_operator.observe.facts import PodFact
@@ -18,16 +18,19 @@ from thalweg_operator.observe.survey import Ending, Need, Why
 from thalweg_operator_worlds import (
     NAMESPACE,
     NOW_S,
+    TOPOLOGY,
     ZONE,
     pod,
     stream_vertex,
+    topology,
     topology_spec,
     vertex_body,
 )
 
 (SPLIT,) = topology_spec(vertex_body("split")).vertices
 VERTEX_NAME = "word-count-split"
-RESERVING = ("merge", "streamvertices/status", VERTEX_NAME)
+RESERVING = ("merge", "streamtopologies/status", TOPOLOGY)
+COUNTING = ("merge", "streamvertices/status", VERTEX_NAME)
 
 
 def post(index: int, *, node: str | None = "n1", why: Why = Why.FIRST, after: int = 0) -> Post:
@@ -38,14 +41,21 @@ def post(index: int, *, node: str | None = "n1", why: Why = Why.FIRST, after: in
     )
 
 
-def making(next_incarnation: int | None = None) -> tuple[FakeClient, dict[str, Any]]:
-    status = {} if next_incarnation is None else {"nextIncarnation": next_incarnation}
-    vertex = stream_vertex(status=status)
-    return FakeClient((STREAM_VERTICES, vertex)), vertex
+def counting(next_incarnation: int | None) -> dict[str, int]:
+    return {} if next_incarnation is None else {"nextIncarnation": next_incarnation}
+
+
+def making(
+    next_incarnation: int | None = None, *, of_topology: int | None = None
+) -> tuple[FakeClient, dict[str, Any]]:
+    vertex = stream_vertex(status=counting(next_incarnation))
+    whole = topology(status=counting(of_topology))
+    return FakeClient((STREAM_VERTICES, vertex), (STREAM_TOPOLOGIES, whole)), vertex
 
 
 def make(client: FakeClient, vertex: dict[str, Any], posts: list[Post]) -> Iterator[Happening]:
-    return make_pods(client, [Batch(vertex=vertex, spec=SPLIT, posts=posts, sends=True)])
+    whole = client.get(STREAM_TOPOLOGIES, NAMESPACE, TOPOLOGY) or topology()
+    return make_pods(client, whole, [Batch(vertex=vertex, spec=SPLIT, posts=posts, sends=True)])
 
 
 def body(fact: PodFact) -> dict[str, Any]:
@@ -69,11 +79,14 @@ def test_numbers_are_reserved_before_pods_are_made() -> None:
     told = list(make(client, vertex, [post(0), post(1)]))
     assert client.writes == [
         RESERVING,
+        COUNTING,
         ("create", "pods", "word-count-split-0-5"),
         ("create", "pods", "word-count-split-1-6"),
     ]
     now = client.found(STREAM_VERTICES, NAMESPACE, VERTEX_NAME)
     assert now["status"]["nextIncarnation"] == 7
+    whole = client.found(STREAM_TOPOLOGIES, NAMESPACE, TOPOLOGY)
+    assert whole["status"]["nextIncarnation"] == 7
     assert [happening.message for happening in told] == [
         "split-0 starts on n1",
         "split-1 starts on n1",
@@ -93,6 +106,49 @@ def test_a_number_is_never_given_twice(counted: int | None, after: int, first: i
     client, vertex = making(counted)
     list(make(client, vertex, [post(0, after=after)]))
     assert created(client) == [f"word-count-split-0-{first}"]
+
+
+def test_a_vertex_that_is_put_back_goes_on_where_it_was() -> None:
+    """Receivers that are still there take no lower number of a sender than they have seen."""
+    client, vertex = making(next_incarnation=5)
+    list(make(client, vertex, [post(0), post(1)]))
+    client.delete(STREAM_VERTICES, NAMESPACE, VERTEX_NAME, uid=vertex["metadata"]["uid"])
+    anew = stream_vertex()
+    client.put(STREAM_VERTICES, anew)
+    list(make(client, anew, [post(0)]))
+    assert created(client)[-1] == "word-count-split-0-7"
+
+
+def test_tasks_that_no_longer_share_pods_have_higher_numbers_than_these() -> None:
+    client, vertex = making(next_incarnation=5, of_topology=30)
+    list(make(client, vertex, [post(0)]))
+    assert created(client) == ["word-count-split-0-30"]
+
+
+def test_vertices_of_a_turn_are_numbered_alike() -> None:
+    client, split = making(next_incarnation=2)
+    read = stream_vertex("read", status={"nextIncarnation": 9})
+    client.put(STREAM_VERTICES, read)
+    batches = [
+        Batch(vertex=vertex, spec=SPLIT, posts=posts, sends=True)
+        for vertex, posts in ((split, [post(0), post(1)]), (read, [post(2)]))
+    ]
+    whole = client.found(STREAM_TOPOLOGIES, NAMESPACE, TOPOLOGY)
+    list(make_pods(client, whole, batches))
+    assert sorted(name.rsplit("-", 1)[1] for name in created(client)) == ["2", "3", "9"]
+    now = client.found(STREAM_TOPOLOGIES, NAMESPACE, TOPOLOGY)
+    assert now["status"]["nextIncarnation"] == 10
+
+
+def test_a_topology_that_was_edited_meanwhile_is_looked_at_again() -> None:
+    client, vertex = making()
+    list(make_pods(client, topology(), []))
+    edited = topology()
+    edited["metadata"]["resourceVersion"] = "6"
+    client.put(STREAM_TOPOLOGIES, edited)
+    batch = Batch(vertex=vertex, spec=SPLIT, posts=[post(0)], sends=True)
+    assert list(make_pods(client, topology(), [batch])) == []
+    assert client.writes == [RESERVING]
 
 
 def test_the_vertex_is_as_it_was_written_for_whoever_writes_it_next() -> None:

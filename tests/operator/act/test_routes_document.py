@@ -18,7 +18,7 @@ from thalweg_operator.act.routes import (
     routes_text,
 )
 from thalweg_operator.naming import TaskKey
-from thalweg_operator_worlds import pod
+from thalweg_operator_worlds import NOW_S, pod
 from thalweg_scheduling.group.keys import KEY_GROUPS
 
 
@@ -42,8 +42,12 @@ def edge(*receivers: Receiver, grouping: str = "Shuffle", replicas: int = 2) -> 
     )
 
 
-def written(*edges: RoutedEdge, before: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(routes_document("word-count", "split", edges, before))
+def told(*edges: RoutedEdge, before: str | None = None, now_s: float = 0.0) -> str:
+    return routes_document("word-count", "split", edges, before, now_s=now_s)
+
+
+def written(*edges: RoutedEdge, before: str | None = None, now_s: float = 0.0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(told(*edges, before=before, now_s=now_s))
     return found
 
 
@@ -91,8 +95,8 @@ def test_only_near_source_says_where_senders_are() -> None:
 
 
 def test_the_same_routes_are_the_same_text() -> None:
-    first = routes_document("t", "v", [edge(receiver(0))], None)
-    assert routes_document("t", "v", [edge(receiver(0))], first) == first
+    first = told(edge(receiver(0)), now_s=NOW_S)
+    assert told(edge(receiver(0)), before=first, now_s=NOW_S + 9) == first
 
 
 def test_the_version_rises_with_every_change() -> None:
@@ -100,8 +104,23 @@ def test_the_version_rises_with_every_change() -> None:
     for version, edges in enumerate(
         [(), (edge(),), (edge(receiver(0)),), (edge(receiver(0, incarnation=2)),), (edge(),)], 1
     ):
-        text = routes_document("t", "v", edges, text)
+        text = told(*edges, before=text)
         assert json.loads(text)["version"] == version
+
+
+def test_a_file_after_one_that_is_gone_has_a_higher_version() -> None:
+    """Receivers remember the old one's version, and take only what is newer."""
+    text = told(edge(receiver(0)), now_s=NOW_S)
+    for turn in range(100):
+        text = told(edge(receiver(0, incarnation=turn + 2)), before=text, now_s=NOW_S)
+    again = written(edge(receiver(0)), now_s=NOW_S + 1)
+    assert again["version"] > json.loads(text)["version"]
+
+
+def test_a_clock_that_was_put_back_lowers_no_version() -> None:
+    first = told(edge(receiver(0)), now_s=NOW_S)
+    second = told(edge(), before=first, now_s=NOW_S - 3600)
+    assert json.loads(second)["version"] == json.loads(first)["version"] + 1
 
 
 @pytest.mark.parametrize(

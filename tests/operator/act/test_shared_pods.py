@@ -138,7 +138,7 @@ def post(process: Process, *, after: int = 0) -> Post:
 def batch(body: dict[str, Any], *posts: Post, record: list[dict[str, Any]]) -> SharedBatch:
     templates = dict.fromkeys(("read", "split", "count"), template())
     return SharedBatch(
-        topology=body, templates=templates, senders=SENDERS, posts=posts, record=record
+        topology=body, templates=templates, senders=SENDERS, posts=posts, processes=record
     )
 
 
@@ -151,7 +151,7 @@ def making(**status: Any) -> tuple[FakeClient, dict[str, Any]]:
 
 
 def made(client: FakeClient, one: SharedBatch) -> Iterator[Happening]:
-    return make_pods(client, [one])
+    return make_pods(client, one.topology, [one])
 
 
 def test_record_and_numbers_are_written_before_a_pod() -> None:

@@ -40,7 +40,9 @@ def written() -> dict[str, Any]:
             ("near", {"type": "NearSource"}),
         )
     ]
-    document: dict[str, Any] = json.loads(routes_document("words", "split", edges, before=None))
+    document: dict[str, Any] = json.loads(
+        routes_document("words", "split", edges, before=None, now_s=1.0)
+    )
     return document
 
 
@@ -54,7 +56,7 @@ def test_what_the_operator_writes_fits() -> None:
 
 def test_nobody_to_send_to_fits() -> None:
     edge = RoutedEdge(to="count", grouping={"type": "Shuffle"}, replicas=1, receivers=())
-    CHECK.validate(json.loads(routes_document("words", "split", [edge], before=None)))
+    CHECK.validate(json.loads(routes_document("words", "split", [edge], before=None, now_s=1.0)))
 
 
 def test_fields_that_come_later_fit() -> None:
@@ -65,7 +67,9 @@ def test_fields_that_come_later_fit() -> None:
 def test_groupings_by_key_name_their_keys(grouping: str) -> None:
     def fits(**more: Any) -> bool:
         edge = RoutedEdge(to="a", grouping={"type": grouping, **more}, replicas=1, receivers=())
-        return CHECK.is_valid(json.loads(routes_document("words", "split", [edge], before=None)))
+        return CHECK.is_valid(
+            json.loads(routes_document("words", "split", [edge], before=None, now_s=1.0))
+        )
 
     assert fits(keys=["word"])
     assert not fits()

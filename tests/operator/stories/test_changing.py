@@ -10,6 +10,8 @@ from thalweg_stories import OWNED, Story, by_task, chain, vertex, word_count
 
 pytestmark = pytest.mark.control_plane
 
+NAME = "word-count"
+
 
 def _labelled(story: Story, name: str, vertex_name: str) -> list[str]:
     """All that carries a vertex's label."""
@@ -43,15 +45,50 @@ def test_a_vertex_is_removed_with_all_that_it_had(story: Story) -> None:
 
 
 def test_a_removed_vertex_comes_back(story: Story) -> None:
-    """Under the name of the one that is still going."""
+    """Under the name of the one that is still going; receivers have met its pods and routes."""
     story.apply(word_count())
     story.until_ready("word-count")
+    newest, version = _highest(story)
     story.apply(chain("word-count", vertex("read", most=4), vertex("split", 2, most=4)))
     story.turn()
     story.apply(word_count())
     story.until_ready("word-count")
     assert len(story.pods("word-count")) == 5
     assert set(story.receivers("word-count", "split", "count")) == {"count-0", "count-1"}
+    assert story.routes("word-count", "split")["version"] > version
+    assert _lowest(story, "count") > newest
+
+
+def test_a_deleted_vertex_comes_back(story: Story) -> None:
+    """The counters in its status and its routes are gone with it; receivers remember them."""
+    story.apply(word_count())
+    story.until_ready("word-count")
+    newest, version = _highest(story)
+    gone = story.vertex("word-count", "split")["metadata"]["uid"]
+    story.kubectl("delete", "svtx", "word-count-split", "--wait=false")
+    # Nobody else counted, and the operator that did is gone.
+    story.restart()
+    story.until(
+        lambda: (
+            story.is_settled("word-count")
+            and story.vertex("word-count", "split")["metadata"]["uid"] != gone
+        ),
+        what="another vertex of that name",
+    )
+    assert story.routes("word-count", "split")["version"] > version
+    assert _lowest(story, "split") > newest
+
+
+def _highest(story: Story) -> tuple[int, int]:
+    """The highest incarnation of any pod, and the version by which `split` sends."""
+    newest = max(naming.incarnation_of(one["metadata"]["labels"]) for one in story.pods(NAME))
+    return newest, story.routes(NAME, "split")["version"]
+
+
+def _lowest(story: Story, vertex_name: str) -> int:
+    """The lowest incarnation of a vertex's pods."""
+    labels = [one["metadata"]["labels"] for one in story.pods(NAME)]
+    return min(naming.incarnation_of(one) for one in labels if one[naming.VERTEX] == vertex_name)
 
 
 def test_an_edge_turns(story: Story) -> None:
