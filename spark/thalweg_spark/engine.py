@@ -17,7 +17,7 @@ from thalweg_spark.condense.series import Series
 from thalweg_spark.condense.traffic import node_traffic
 from thalweg_spark.publish.store import publish
 from thalweg_spark.pull.presets import Preset
-from thalweg_spark.pull.prometheus import Prometheus, Source
+from thalweg_spark.pull.prometheus import LEFT_OUT, Prometheus, Source
 
 _SLOW_FACTS = frozenset(
     {"tuples", "bytes", "rtt", "rtt_sum", "rtt_count", "sent", "task_info", *WELCOME}
@@ -107,6 +107,9 @@ def condense_once(engine: Engine, request: Request) -> Report:
         observed_at_s=observed_at_s,
         at_s=request.at_s,
         keep=request.keep_runs,
+        # Those that hinder a decision first: not all are kept.
+        warnings=sorted(found.warnings, key=lambda text: text.startswith(LEFT_OUT)),
+        is_partial=not all(text.startswith(LEFT_OUT) for text in found.warnings),
     )
     return Report(
         run=run,

@@ -38,6 +38,8 @@ class Measured:
     observed_at_s: float = math.nan
     coverage: float = math.nan
     """The worse of traffic's and loads' coverage."""
+    warnings: tuple[str, ...] = ()
+    """What the metrics source said about its answers."""
 
 
 NOTHING_MEASURED = Measured()
@@ -72,11 +74,15 @@ def measured_for(
         throughput_per_s=_number(figures.get("throughput_per_s")),
         observed_at_s=matrices.observed_at_s,
         coverage=_worse(observed["dependency"], observed["task_load"]),
+        warnings=matrices.warnings,
     )
 
 
 def _observed(matrices: Matrices, matrix: str, key: Key) -> Observed | None:
-    """When and how completely a matrix was seen; latency is the whole cluster's."""
+    """When and how completely a matrix was seen; latency is the whole cluster's.
+
+    Of an answer that was partial nobody knows how much of it there should have been.
+    """
     namespace, topology = ("", "") if matrix == "node_latency" else key
     for row in matrices.rows("coverage", namespace, topology):
         if row["matrix"] == matrix:
@@ -84,7 +90,7 @@ def _observed(matrices: Matrices, matrix: str, key: Key) -> Observed | None:
                 at_s=_number(row["observed_at_s"]),
                 window_s=_number(row["window_s"]),
                 samples=int(row["samples"] or 0),
-                coverage=_number(row["coverage"]),
+                coverage=math.nan if matrices.is_partial else _number(row["coverage"]),
             )
     return None
 

@@ -34,6 +34,10 @@ class Matrices:
     engine: str
     observed_at_s: float
     tables: Mapping[str, Rows]
+    warnings: tuple[str, ...] = ()
+    """What the metrics source said about its answers, and what could not be asked."""
+    is_partial: bool = False
+    """Whether a server answered with less than it should have: nobody knows what is missing."""
 
     def rows(self, table: str, namespace: str, topology: str) -> Rows:
         """A table's rows about one topology."""
@@ -73,6 +77,8 @@ def read_matrices(root: str | Path) -> Matrices | None:
         engine=str(pointer.get("engine") or ""),
         observed_at_s=float(pointer["observed_at_s"]),
         tables={table: _rows(files, f"{folder}/{table}.parquet") for table in TABLES},
+        warnings=tuple(map(str, pointer.get("warnings") or ())),
+        is_partial=bool(pointer.get("is_partial")),
     )
 
 

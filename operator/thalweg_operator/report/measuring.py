@@ -34,13 +34,23 @@ def metrics_available(
     if not has_source:
         text = "the operator's settings name no such metrics source; nothing is measured"
         return say("NoMetricsSource", text, status=None)
+    warned = _warned(measured.warnings)
     for word, matrix in (("loads", measured.loads), ("traffic", measured.traffic)):
         observed = None if matrix is None else matrix.observed
         problem = _problem(observed, trust, now_s)
         if problem is not None:
             reason, text = problem
-            return say(reason, f"{word}: {text}" + (f" ({trouble})" if trouble else ""))
-    return say("Fresh", "loads and traffic are measured", status=True)
+            more = "; ".join(filter(None, (trouble, warned)))
+            return say(reason, f"{word}: {text}" + (f" ({more})" if more else ""))
+    text = "loads and traffic are measured"
+    return say("Fresh", f"{text}; {warned}" if warned else text, status=True)
+
+
+def _warned(warnings: Sequence[str]) -> str:
+    if not warnings:
+        return ""
+    more = f" and {len(warnings) - 1} more" if len(warnings) > 1 else ""
+    return f"the metrics source warned: {warnings[0]}{more}"
 
 
 def _problem(observed: Observed | None, trust: Trust, now_s: float) -> tuple[str, str] | None:

@@ -30,6 +30,8 @@ LEAST_KEPT = 2
 """A reader may still be at the run before."""
 _AHEAD_S = 60.0
 """Clocks differ by less. A pointer from further in the future would make all later runs late."""
+_MOST_WARNINGS = 10
+_WARNING_LENGTH = 300
 _RUN = re.compile(r"\d{13,16}-[0-9a-f]{8}")
 _OWNER = ("namespace", "topology")
 
@@ -44,8 +46,12 @@ def publish(
     observed_at_s: float,
     at_s: float | None = None,
     keep: int = 20,
+    warnings: Sequence[str] = (),
+    is_partial: bool = False,
 ) -> str:
     """Write all tables, then point to them; readers see the old run or the new one, never half.
+
+    `is_partial` says that a server answered with less than it should have, as Thanos may.
 
     A run whose window ended (`at_s`) before that of the one pointed to comes late: it is kept as
     history and not pointed to.
@@ -62,6 +68,8 @@ def publish(
         "engine": engine,
         "observed_at_s": observed_at_s,
         "at_s": ended_s,
+        "warnings": [text[:_WARNING_LENGTH] for text in warnings[:_MOST_WARNINGS]],
+        "is_partial": is_partial,
     }
     try:
         files, place = located(root)

@@ -20,6 +20,8 @@ _CONNECT_S = 3.05
 _RETRIES = 3
 _CHUNK_S = 3600.0
 _LABEL_LIMIT = 1024
+LEFT_OUT = "left out: "
+"""How a warning begins that is about what others measure; any other is about a partial answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ class Prometheus:
         try:
             return self.samples(selector, window_s=window_s, at_s=at_s)
         except SourceUnavailable as error:
-            self._session.warnings.append(f"left out: {error}"[:_LABEL_LIMIT])
+            self._session.warnings.append(f"{LEFT_OUT}{error}"[:_LABEL_LIMIT])
             return []
 
     def _ask(self, query: str, at_s: float) -> list[dict[str, Any]]:

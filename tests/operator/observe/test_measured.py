@@ -1,6 +1,7 @@
 """The matrix store's rows in the order of one topology's tasks and of the nodes."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,20 @@ def test_rows_of_other_topologies_and_tasks_are_left_out() -> None:
     assert found.traffic.tuples_per_s.tolist() == [7.0]
     assert found.recent_traffic.tuples_per_s.tolist() == [9.0]
     assert (found.latency_s, found.throughput_per_s) == (0.2, 5.0)
+
+
+def test_of_a_partial_answer_nobody_knows_how_much_is_missing() -> None:
+    """Thanos without one of its stores: what there is looks whole, and is not acted on."""
+    seen = {**ROW, "window_s": 300, "observed_at_s": 40.0, "samples": 3, "coverage": 1.0}
+    load = {**ROW, "task": "read-0", "processed_per_s": 5.0}
+    whole = matrices(task_load=[load], coverage=[{**seen, "matrix": "task_load"}])
+    partial = replace(whole, warnings=("store gateway down",), is_partial=True)
+    for given, is_whole in ((whole, True), (partial, False)):
+        found = measured_for(given, KEY, ["read-0"], DOMAINS)
+        assert found.loads is not None
+        assert found.loads.observed is not None
+        assert found.loads.observed.is_whole(0.9) is is_whole
+        assert found.warnings == given.warnings
 
 
 def test_which_routes_tasks_follow() -> None:

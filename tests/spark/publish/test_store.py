@@ -69,6 +69,7 @@ def test_the_golden_store_still_reads_as_it_did() -> None:
     """A store that an earlier release wrote; a change here is a change of the schema's version."""
     found = read_matrices(GOLDEN)
     assert found is not None
+    assert (found.warnings, found.is_partial) == (("a store did not answer",), True)
     expected = json.loads((GOLDEN / "expected.json").read_text())
     assert {name: list(rows) for name, rows in found.tables.items()} == expected
     for name, columns in TABLES.items():
@@ -182,6 +183,23 @@ def test_the_command_publishes_a_run(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found is not None
     assert found.run == report["run"]
     assert found.tables["task_load"][0]["processed_per_s"] == pytest.approx(10)
+
+
+@pytest.mark.parametrize("warnings", [[], ["store gateway down"]])
+def test_what_a_source_warned_of_goes_with_the_run(tmp_path: Path, warnings: list[str]) -> None:
+    """A partial answer, as Thanos may give; what is of others and left out makes none partial."""
+    store = tmp_path / "s"
+    with fake_prometheus() as fake:
+        fake.warnings = warnings
+        words = ["condense", "--engine", "numpy", "--source", fake.url, "--at", "100"]
+        assert main([*words, "--store", str(store)]) == 0
+    found = read_matrices(store)
+    assert found is not None
+    left_out = [text for text in found.warnings if text not in warnings]
+    assert left_out, "it knows no selector of cAdvisor's"
+    assert all(text.startswith("left out: container_") for text in left_out[:2])
+    assert set(warnings) <= set(found.warnings)
+    assert found.is_partial is bool(warnings)
 
 
 @pytest.mark.slow
