@@ -23,10 +23,16 @@ ROUNDS = 8
 """How often a circle's spare caps are offered again to the senders that are left with tuples."""
 
 
-def weigh(snapshot: Snapshot, node: Ints, process: Ints | None = None) -> tuple[EdgeWeights, ...]:
+def weigh(
+    snapshot: Snapshot,
+    node: Ints,
+    process: Ints | None = None,
+    *,
+    steps: WeightSteps = WEIGHT_STEPS,
+) -> tuple[EdgeWeights, ...]:
     """The shares of all edges that have weights, each by its own grouping."""
     return (
-        *weigh_by_load(snapshot, node, process),
+        *weigh_by_load(snapshot, node, process, steps=steps),
         *weigh_near_source(snapshot, node, process),
     )
 

@@ -34,6 +34,7 @@ What is different here, and why:
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -156,4 +157,13 @@ def remember_surroundings(
     return memory
 
 
-HD_STREAM = Strategy(place=place_hd, hesitate=wait_for_fluctuation, remember=remember_surroundings)
+def hd_stream(parameters: HdParameters = CHOSEN) -> Strategy:
+    """The strategy with other parameters than ours."""
+    return Strategy(
+        place=partial(place_hd, parameters=parameters),
+        hesitate=partial(wait_for_fluctuation, parameters=parameters),
+        remember=partial(remember_surroundings, parameters=parameters),
+    )
+
+
+HD_STREAM = hd_stream()

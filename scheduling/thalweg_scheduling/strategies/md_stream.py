@@ -125,4 +125,12 @@ def _weights(snapshot: Snapshot, cpu_weight: float) -> tuple[Floats, Floats]:
     return known.weighted_by({CPU: cpu_weight, MEMORY: 1 - cpu_weight}, largest)
 
 
-MD_STREAM = Strategy(place=place_md, scale=partial(update_parallelism, how=PUBLISHED.elasticity))
+def md_stream(parameters: MdParameters = PUBLISHED) -> Strategy:
+    """The strategy with other parameters than these."""
+    return Strategy(
+        place=partial(place_md, parameters=parameters),
+        scale=partial(update_parallelism, how=parameters.elasticity),
+    )
+
+
+MD_STREAM = md_stream()

@@ -25,6 +25,10 @@ Deviations:
 - Of more nodes than tasks, or than `most_nodes`, only those next to the sources are divided to,
   enough to hold the topology with room to spare: the paper has a cluster to itself.
 - Which subgraph goes to which node is not said; parts and nodes keep their order.
+- The paper deploys once, before anything flows, and only groups anew while a topology runs. The
+  operator places tasks so at first, too, but goes on to ask `place_ns` by what is measured: its
+  moves are made before they break, and only where J gains by them. Who wants the paper's way sets
+  `placement.mode: Off`.
 - (15)–(18) as ruled in `group.near_source`: rates per second, caps shared by all who send there.
 """
 
@@ -190,4 +194,12 @@ def _mean(used: Amounts) -> Floats:
     return mean
 
 
-NS_STREAM = Strategy(place=place_ns, weigh=partial(weigh_near_source, alpha=PUBLISHED.alpha))
+def ns_stream(parameters: NsParameters = PUBLISHED) -> Strategy:
+    """The strategy with other parameters than these."""
+    return Strategy(
+        place=partial(place_ns, parameters=parameters),
+        weigh=partial(weigh_near_source, alpha=parameters.alpha),
+    )
+
+
+NS_STREAM = ns_stream()

@@ -32,6 +32,7 @@ What is different here, and why:
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -178,4 +179,9 @@ def _mean_node(there: Floats) -> Floats:
     return mean
 
 
-RA_STREAM = Strategy(place=place_ra)
+def ra_stream(parameters: RaParameters = TABLE_4) -> Strategy:
+    """The strategy with other parameters than these."""
+    return Strategy(place=partial(place_ra, parameters=parameters))
+
+
+RA_STREAM = ra_stream()

@@ -24,6 +24,7 @@ What is different here, and why:
 - Lines 6–12 of Alg 1 share the state of a vertex among its tasks; here key groups own it.
 - A process takes only what some node can host, and one core where processes are shared; what then
   does not fit goes, task by task, where it costs least.
+- The cool time of the weights is not ours to keep: the operator changes shares every 30 s at most.
 - What grouping and scaling leave to choose is told in their own modules.
 """
 
@@ -33,6 +34,7 @@ from functools import partial
 import numpy as np
 
 from thalweg_scheduling.group.weighing import weigh
+from thalweg_scheduling.group.weighted import WeightSteps
 from thalweg_scheduling.measure.amounts import CPU, MEMORY, amounts
 from thalweg_scheduling.model.arrays import Bools, Floats
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
@@ -59,6 +61,8 @@ class SgpParameters:
     """Slot of Eq 10, from 1 to 64."""
     descent: Descent = field(default_factory=Descent)
     """θ_min < θ_max from 0.01 to 1, ξ from 0.01 to 10 times N, the cool time at least 0."""
+    weights: WeightSteps = field(default_factory=WeightSteps)
+    """λ and the initial weight W above 0, the least and the most weight around it."""
 
     def __post_init__(self) -> None:
         within("cpu_weight", self.cpu_weight, 0, 1)
@@ -104,4 +108,13 @@ def process_capacity(power: Floats, slots_per_node: int) -> float:
     return float(power.mean()) / slots_per_node
 
 
-SGP_STREAM = Strategy(place=place_sgp, scale=partial(descend, how=CHOSEN.descent), weigh=weigh)
+def sgp_stream(parameters: SgpParameters = CHOSEN) -> Strategy:
+    """The strategy with other parameters than ours."""
+    return Strategy(
+        place=partial(place_sgp, parameters=parameters),
+        scale=partial(descend, how=parameters.descent),
+        weigh=partial(weigh, steps=parameters.weights),
+    )
+
+
+SGP_STREAM = sgp_stream()
