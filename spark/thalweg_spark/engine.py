@@ -178,7 +178,11 @@ def condense(
         "node_traffic": node_traffic(pulled, known, places.stays(there, nodes), nodes),
         "tuple_latency": tables.tuple_latency(known),
         "coverage": coverage(
-            presences(pulled, at_s=at_s), expectation, windows_s=windows.by_matrix, at_s=at_s
+            presences(pulled, at_s=at_s),
+            expectation,
+            known=known,
+            windows_s=windows.by_matrix,
+            at_s=at_s,
         ),
     }
     return completed(rows, known, there, expectation)

@@ -123,7 +123,9 @@ def _tables(
         asked["node_traffic"] = pool.submit(_rows, "node_traffic", traffic, found)
         rows: Tables = {name: table.result() for name, table in asked.items()}
         presences = [Presence(**row) for row in present.result()]
-    rows["coverage"] = coverage(presences, expectation, windows_s=windows.by_matrix, at_s=at_s)
+    rows["coverage"] = coverage(
+        presences, expectation, known=known, windows_s=windows.by_matrix, at_s=at_s
+    )
     return completed(rows, known, there, expectation)
 
 

@@ -5,16 +5,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from thalweg_spark.condense.expectation import Expectation, ExpectedTopology, Key
+from thalweg_spark.condense.figures import Figures
 from thalweg_spark.condense.presence import Presence
 
 Row = dict[str, Any]
-_FACT_OF = {"dependency": "tuples", "task_load": "processed"}
+_FACTS_OF = {"dependency": ("tuples", "sent"), "task_load": ("processed",)}
+"""What tells a matrix; of several facts the first that anybody exports."""
+_EVERY_PAIR_UP_TO = 64
+"""Nodes; probers of larger clusters ask a sample (thalweg_runtime/prober/choosing.py)."""
 
 
 def coverage(
     found: Sequence[Presence],
     expectation: Expectation | None,
     *,
+    known: Figures,
     windows_s: dict[str, float],
     at_s: float,
 ) -> list[Row]:
@@ -22,12 +27,12 @@ def coverage(
     live = _live(found)
     rows = []
     for key, expected in sorted(_topologies(found, expectation).items()):
-        for matrix, fact in _FACT_OF.items():
-            there = live.get((fact, *key), [])
+        for matrix, facts in _FACTS_OF.items():
+            there = next(filter(None, (live.get((fact, *key)) for fact in facts)), [])
             share = math.nan if expected is None else _share(matrix, there, expected, at_s)
             rows.append(_row(matrix, key, there, share, windows_s[matrix]))
-    rtt = [one for one in found if one.fact == "rtt" and one.is_live]
-    share = math.nan if expectation is None else _node_share(rtt, expectation)
+    rtt = [one for one in found if one.fact in ("rtt", "rtt_count") and one.is_live]
+    share = math.nan if expectation is None else _node_share(rtt, expectation, known)
     rows.append(_row("node_latency", ("", ""), rtt, share, windows_s["node_latency"]))
     return rows
 
@@ -52,21 +57,30 @@ def _topologies(
     }
 
 
-def _share(matrix: str, live: Iterable[Presence], expected: ExpectedTopology, at_s: float) -> float:
+def _share(matrix: str, live: Sequence[Presence], expected: ExpectedTopology, at_s: float) -> float:
     if matrix == "task_load":
         wanted: set[Any] = expected.settled(at_s)
         there: set[Any] = {one.task for one in live}
     else:
         wanted = expected.senders(at_s)
         there = {(one.task, one.to_vertex) for one in live}
+        # One that says what it sends but not to whom counts for each of its vertex's edges.
+        senders = {one.task for one in live if one.fact == "sent"}
+        there |= {pair for pair in wanted if pair[0] in senders}
     return len(wanted & there) / len(wanted) if wanted else math.nan
 
 
-def _node_share(live: Iterable[Presence], expectation: Expectation) -> float:
-    if not expectation.nodes:
+def _node_share(live: Iterable[Presence], expectation: Expectation, known: Figures) -> float:
+    """Of all pairs; in large clusters, and where there is but one node, of the nodes that ask."""
+    nodes = expectation.nodes
+    if not nodes:
         return math.nan
-    there = {one.source_node for one in live}
-    return len(there & expectation.nodes) / len(expectation.nodes)
+    names = {address: node for node, address in known.get("node_address", {})}
+    there = {(one.source_node, names.get(one.target_node, one.target_node)) for one in live}
+    if 1 < len(nodes) <= _EVERY_PAIR_UP_TO:
+        wanted = {(source, target) for source in nodes for target in nodes if source != target}
+        return len(wanted & there) / len(wanted)
+    return len({source for source, _ in there} & nodes) / len(nodes)
 
 
 def _row(matrix: str, key: Key, live: Sequence[Presence], share: float, window_s: float) -> Row:

@@ -8,11 +8,12 @@ import numpy as np
 from thalweg_spark.condense.rates import median
 from thalweg_spark.condense.series import Series
 
-PRESENCE_FACTS = ("tuples", "processed", "rtt")
-"""A matrix is as complete as the series of this fact are."""
-PRESENCE_LABELS = ("namespace", "topology", "task", "to_vertex", "source_node")
+PRESENCE_FACTS = ("tuples", "sent", "processed", "rtt", "rtt_count")
+"""A matrix is as complete as the series of these facts are."""
+PRESENCE_LABELS = ("namespace", "topology", "task", "to_vertex", "source_node", "target_node")
 STALE_SCRAPES = 3
 LEAST_SLACK_S = 5.0
+_USUAL_SCRAPE_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class Presence:
     task: str = ""
     to_vertex: str = ""
     source_node: str = ""
+    target_node: str = ""
     is_live: bool
     """Whether they were still scraped at the end of the window, and twice at least."""
     last_s: float
@@ -48,7 +50,11 @@ def presences(pulled: Mapping[str, Iterable[Series]], *, at_s: float) -> list[Pr
 
 def is_live(series: Series, at_s: float) -> bool:
     """Whether it was scraped twice at least, and still was at the end of the window."""
-    if series.times_s.size < 2:
-        return False
-    scrape_s = median(np.diff(series.times_s))
+    return series.times_s.size > 1 and is_fresh(series, at_s)
+
+
+def is_fresh(series: Series, at_s: float) -> bool:
+    """Whether its newest sample is a few scrapes old at most."""
+    several = series.times_s.size > 1
+    scrape_s = median(np.diff(series.times_s)) if several else _USUAL_SCRAPE_S
     return at_s - series.last_s <= max(LEAST_SLACK_S, STALE_SCRAPES * scrape_s)

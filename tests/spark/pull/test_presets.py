@@ -20,17 +20,22 @@ AT_S = 1000.0
 LINE = re.compile(r"^(?P<name>\w+)\{(?P<labels>.*)\} (?P<first>\S+) (?P<last>\S+)$")
 SELECTOR = re.compile(r"^(?P<name>\w+)(\{(?P<matchers>.*)\})?$")
 MATCHER = re.compile(r'(?P<label>\w+)(?P<sign>=|!=)"(?P<value>[^"]*)"')
-EXPECTATION: dict[str, Any] = {
-    "topologies": [
-        {
-            "namespace": "n",
-            "name": "wc",
-            "vertices": [],
-            "edges": [{"from": "split", "to": "count"}],
-        }
-    ],
-    "nodes": [],
-}
+
+
+def expectation(*tasks: str, nodes: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What the operator expects of a topology with these tasks, which have long been there."""
+
+    def vertex(name: str) -> dict[str, Any]:
+        own = [task for task in tasks if task.partition("-")[0] == name]
+        return {"name": name, "tasks": [{"name": one, "pod": "", "since_s": 0.0} for one in own]}
+
+    topology = {
+        "namespace": "n",
+        "name": "wc",
+        "vertices": [vertex("split"), vertex("count")],
+        "edges": [{"from": "split", "to": "count"}],
+    }
+    return {"topologies": [topology], "nodes": list(nodes)}
 
 
 def scraped(file: str) -> list[tuple[str, dict[str, str], float, float]]:
@@ -53,7 +58,7 @@ def selected(query: str, name: str, labels: dict[str, str]) -> bool:
     )
 
 
-def condensed(preset: Preset, *files: str) -> Tables:
+def condensed(preset: Preset, *files: str, expected: dict[str, Any] | None = None) -> Tables:
     pulled: dict[str, list[Series]] = {}
     for name, labels, first, last in (line for file in files for line in scraped(file)):
         times = np.linspace(AT_S - 100, AT_S, 21)
@@ -63,13 +68,23 @@ def condensed(preset: Preset, *files: str) -> Tables:
             if series is not None and selected(query, name, labels):
                 pulled.setdefault(fact, []).append(preset.read(fact, series))
     windows = Windows(scaling_s=100.0, placement_s=100.0)
-    return condense(pulled, parse_expectation(EXPECTATION), at_s=AT_S, windows=windows)
+    parsed = parse_expectation(expected or expectation())
+    return condense(pulled, parsed, at_s=AT_S, windows=windows)
+
+
+def assert_whole(found: Tables, *matrices: str) -> None:
+    """Nothing that ought to be there is missing, and when it was seen last is known."""
+    rows = {row["matrix"]: row for row in found["coverage"]}
+    assert {name: rows[name]["coverage"] for name in matrices} == dict.fromkeys(matrices, 1.0)
+    assert {rows[name]["observed_at_s"] for name in matrices} == {AT_S}
 
 
 @pytest.mark.parametrize("name", ["flink", "numaflow", "kafka-streams"])
 def test_engines_that_do_not_say_whom_they_send_to(name: str) -> None:
     """400 tuples/s are sent; of the receivers one takes 300, the other 100."""
-    found = condensed(load_preset(name), f"{name}.txt")
+    expected = expectation("split-0", "count-0", "count-1")
+    found = condensed(load_preset(name), f"{name}.txt", expected=expected)
+    assert_whole(found, "dependency", "task_load")
     traffic = {(row["source_task"], row["target_task"]): row for row in found["dependency"]}
     assert {pair: row["tuples_per_s"] for pair, row in traffic.items()} == pytest.approx(
         {("split-0", "count-0"): 300.0, ("split-0", "count-1"): 100.0}
@@ -86,7 +101,9 @@ def test_engines_that_do_not_say_whom_they_send_to(name: str) -> None:
 
 
 def test_storm_knows_bolts_only() -> None:
-    found = condensed(load_preset("storm"), "storm.txt")
+    expected = expectation("split-0", "count-0")
+    found = condensed(load_preset("storm"), "storm.txt", expected=expected)
+    assert_whole(found, "dependency", "task_load")
     loads = {row["task"]: row for row in found["task_load"]}
     assert loads["count-0"]["processed_per_s"] == pytest.approx(400)
     assert loads["count-0"]["true_rate_per_s"] == pytest.approx(500)
@@ -98,16 +115,22 @@ def test_storm_knows_bolts_only() -> None:
 
 @pytest.mark.parametrize("prober", ["goldpinger", "smokeping"])
 def test_round_trips_of_other_probers(prober: str) -> None:
-    """20 ms there and back; the target is an address, which kube-state-metrics knows."""
-    found = condensed(load_preset(f"thalweg-with-{prober}"), f"{prober}.txt", "kubernetes.txt")
-    (row,) = found["node_latency"]
-    assert (row["source_node"], row["target_node"]) == ("node-a", "node-b")
-    assert row["latency_s"] == pytest.approx(0.01)
+    """20 ms and 40 ms there and back; targets are addresses, which kube-state-metrics knows."""
+    expected = expectation("count-0", nodes=("node-a", "node-b"))
+    preset = load_preset(f"thalweg-with-{prober}")
+    found = condensed(preset, f"{prober}.txt", "kubernetes.txt", expected=expected)
+    pairs = {(row["source_node"], row["target_node"]): row for row in found["node_latency"]}
+    assert {pair: row["latency_s"] for pair, row in pairs.items()} == pytest.approx(
+        {("node-a", "node-b"): 0.01, ("node-b", "node-a"): 0.02}
+    )
+    assert_whole(found, "node_latency", "task_load")
     assert [row["task"] for row in found["task_load"]] == ["count-0"], "and all else goes on"
 
 
 def test_what_kubernetes_measures() -> None:
-    found = condensed(load_preset("thalweg"), "kubernetes.txt")
+    expected = expectation("count-0")
+    found = condensed(load_preset("thalweg"), "kubernetes.txt", expected=expected)
+    assert_whole(found, "task_load")
     (load,) = found["task_load"]
     assert load["cpu_cores"] == pytest.approx(0.4), "containers only, not their sums"
     assert load["memory_bytes"] == pytest.approx(1000)
