@@ -168,7 +168,7 @@ def condense(
         fact: [one for one in series if is_ours(fact, one.labels)]
         for fact, series in pulled.items()
     }
-    known = figures(pulled, recent_since_s=at_s - windows.scaling_s)
+    known = figures(pulled, at_s=at_s, recent_s=windows.scaling_s)
     there = places.seen(pulled)
     nodes = places.pod_nodes(there, known, expectation)
     rows: Tables = {

@@ -8,8 +8,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from thalweg_spark.condense.expectation import Expectation
-from thalweg_spark.condense.figures import Figure, Figures
+from thalweg_spark.condense.figures import LONGEST_RTT_S, Figure, Figures
 from thalweg_spark.condense.places import Seen
 
 Row = dict[str, Any]
@@ -99,14 +101,16 @@ def completed_latency(rows: Sequence[Row], known: Figures) -> list[Row]:
     for key, total in known.get("rtt_sum", {}).items():
         count = known.get("rtt_count", {}).get(key)
         source, target = (names.get(end, end) for end in key)
-        if count is None or not count.rise > 0 or (source, target) in pairs:
+        measured = pairs.get((source, target))
+        if measured is not None and not math.isnan(measured["latency_s"]):
             continue
-        pairs[source, target] = {
-            "source_node": source,
-            "target_node": target,
-            "latency_s": total.rise / count.rise / 2,
-            "samples": count.samples,
-        }
+        if count is not None and 0 <= total.rise <= LONGEST_RTT_S * count.rise > 0:
+            pairs[source, target] = {
+                "source_node": source,
+                "target_node": target,
+                "latency_s": total.rise / count.rise / 2,
+                "samples": count.samples,
+            }
     return [pairs[pair] for pair in sorted(pairs)]
 
 
@@ -178,21 +182,25 @@ def estimated_traffic(
 
 
 def _divided(sent: Figure, task: str, takers: Sequence[Row]) -> list[Row]:
-    total = sum(row["processed_per_s"] for row in takers)
-    if not total > 0:
+    taken = np.array([row["processed_per_s"] for row in takers])
+    known = taken[np.isfinite(taken)]
+    if known.size == taken.size and not known.sum() > 0:
         return []
+    # One of which nothing is known is taken to receive what the others do on average: it must not
+    # make theirs unknown, and what it gets must not be counted as theirs.
+    shares = taken / (known.mean() * taken.size if known.sum() > 0 else math.nan)
     return [
         {
             "namespace": row["namespace"],
             "topology": row["topology"],
             "source_task": task,
             "target_task": row["task"],
-            "tuples_per_s": sent.rate * row["processed_per_s"] / total,
+            "tuples_per_s": sent.trimmed_rate * share,
             "bytes_per_s": math.nan,
-            "recent_tuples_per_s": sent.rate * row["processed_per_s"] / total,
+            "recent_tuples_per_s": sent.recent_rate * share,
             "samples": sent.samples,
         }
-        for row in takers
+        for row, share in zip(takers, map(float, shares), strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thalweg_spark.condense.presence import is_fresh
 from thalweg_spark.condense.quantiles import bound_of, histogram_quantile
 from thalweg_spark.condense.rates import (
     covered_s,
@@ -125,11 +126,11 @@ def grouped(fact: str, series: Iterable[Series]) -> dict[tuple[str, ...], list[S
     return found
 
 
-def figures(pulled: Mapping[str, Sequence[Series]], *, recent_since_s: float) -> Figures:
+def figures(pulled: Mapping[str, Sequence[Series]], *, at_s: float, recent_s: float) -> Figures:
     """The figures of all series."""
     return {
         fact: {
-            key: figure(fact, key, parts, recent_since_s=recent_since_s)
+            key: figure(fact, key, parts, at_s=at_s, recent_s=recent_s)
             for key, parts in grouped(fact, series).items()
         }
         for fact, series in pulled.items()
@@ -137,9 +138,17 @@ def figures(pulled: Mapping[str, Sequence[Series]], *, recent_since_s: float) ->
 
 
 def figure(
-    fact: str, key: tuple[str, ...], parts: Sequence[Series], *, recent_since_s: float
+    fact: str,
+    key: tuple[str, ...],
+    parts: Sequence[Series],
+    *,
+    at_s: float,
+    recent_s: float,
 ) -> Figure:
-    """What one group comes to, by what kind of fact it is."""
+    """What one group comes to by `at_s`, by what kind of fact it is."""
+    if fact in _RTTS:
+        # How far a silent node was once says nothing of where it is now.
+        parts = [one for one in parts if is_fresh(one, at_s)]
     samples = sum(one.times_s.size for one in parts)
     if fact in _HISTOGRAMS:
         numbers = _of_histogram(parts)
@@ -150,13 +159,18 @@ def figure(
     elif fact in _SHARES:
         numbers = {"mean": float(sum(one.values.sum() for one in parts)) / samples}
     elif fact == "rtt":
-        numbers = {"median": median(np.concatenate([one.values for one in parts]))}
+        numbers = {"median": _round_trip_s(parts)}
     else:
         numbers = _of_counter(parts)
-        if fact in FLOWS:
-            recent = mean_rate([since(one, recent_since_s) for one in parts])
+        if fact in _SENT:
+            recent = mean_rate([since(one, at_s - recent_s) for one in parts])
             numbers |= {"trimmed_rate": trimmed_rate(parts), "recent_rate": recent}
     return Figure(fact=fact, key=key, samples=samples, **numbers)
+
+
+def _round_trip_s(parts: Sequence[Series]) -> float:
+    values = np.concatenate([np.empty(0), *(one.values for one in parts)])
+    return median(values[values <= LONGEST_RTT_S])
 
 
 def _of_counter(parts: Sequence[Series]) -> dict[str, float]:

@@ -56,12 +56,16 @@ def seen(pulled: Mapping[str, Sequence[Series]]) -> list[Seen]:
 def pod_nodes(
     found: Iterable[Seen], known: Figures, expectation: Expectation | None
 ) -> dict[tuple[str, str], str]:
-    """(Namespace, pod) to node: by the series' own label, kube-state-metrics, or the operator."""
+    """(Namespace, pod) to node: by whom it is known from.
+
+    The operator asks Kubernetes, so it has the last word of the pods that are there. Of those that
+    are gone, the series' own label goes before kube-state-metrics.
+    """
     nodes: dict[tuple[str, str], str] = {}
-    if expectation is not None:
-        nodes |= expectation.pod_nodes
     nodes |= {(key[0], key[1]): key[2] for key in known.get("pod_info", {})}
     nodes |= {(one.namespace, one.pod): one.node for one in found if one.pod and one.node}
+    if expectation is not None:
+        nodes |= expectation.pod_nodes
     return nodes
 
 

@@ -75,7 +75,7 @@ def _row(rows: list[tuple[Said, Series]], recent_s: float) -> Row:
     said, parts = rows[0][0], [series for _, series in rows]
     fact, asked_s = said["fact"], said["asked_s"]
     key = tuple(said[label] for label in KEYS[fact])
-    known = figure(fact, key, parts, recent_since_s=asked_s - recent_s)
+    known = figure(fact, key, parts, at_s=asked_s, recent_s=recent_s)
     return {
         "fact": fact,
         **dict.fromkeys(KEY_LABELS, ""),
