@@ -25,6 +25,7 @@ _LOADS = (
 def completed_loads(rows: Sequence[Row], known: Figures, found: Iterable[Seen]) -> list[Row]:
     """Loads with the shares of other engines' gauges, and with what pods used."""
     loads = {(row["namespace"], row["topology"], row["vertex"], row["task"]): row for row in rows}
+    known = {**known, "busy_share": {**_by_thread(known), **known.get("busy_share", {})}}
     for fact in ("sent", "busy_share", "backpressured_share"):
         for key in known.get(fact, {}):
             loads.setdefault(_task(key), _blank(_task(key)))
@@ -38,6 +39,29 @@ def completed_loads(rows: Sequence[Row], known: Figures, found: Iterable[Seen]) 
 def _task(key: tuple[str, ...]) -> tuple[str, str, str, str]:
     namespace, topology, vertex, task = key
     return namespace, topology, vertex, task
+
+
+def _by_thread(known: Figures) -> dict[tuple[str, ...], Figure]:
+    """Busy shares of tasks that take turns on threads: a task's part of what its thread works.
+
+    A task that changed threads is counted on each for as long as it was seen there.
+    """
+    found: dict[tuple[str, ...], list[tuple[float, int]]] = {}
+    for (namespace, topology, vertex, task, thread), part in known.get("thread_share", {}).items():
+        whole = known.get("thread_busy", {}).get((namespace, thread))
+        if whole is not None:
+            seen = found.setdefault((namespace, topology, vertex, task), [])
+            seen.append((part.mean * whole.mean, part.samples))
+    return {
+        key: Figure(
+            fact="busy_share",
+            key=key,
+            samples=sum(samples for _, samples in seen),
+            mean=sum(share * samples for share, samples in seen)
+            / sum(samples for _, samples in seen),
+        )
+        for key, seen in found.items()
+    }
 
 
 def _blank(key: tuple[str, str, str, str]) -> Row:

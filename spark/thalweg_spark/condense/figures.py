@@ -41,6 +41,8 @@ LOAD_FACTS = (
 OF_OTHERS: Mapping[str, tuple[str, ...]] = {
     "sent": TASK,
     "busy_share": TASK,
+    "thread_share": (*TASK, "thread"),
+    "thread_busy": ("namespace", "thread"),
     "backpressured_share": TASK,
     "pod_cpu": _POD,
     "pod_memory": _POD,
@@ -75,7 +77,12 @@ WELCOME = frozenset(fact for fact in KEYS if fact.startswith(("pod_", "node_")))
 """Facts of others' exporters: one that cannot be read is warned of and leaves the rest alone."""
 FLOWS = {"tuples": "tuples_per_s", "bytes": "bytes_per_s"}
 """What goes from task to task, and what its rates are called."""
-_SHARES = ("busy_share", "backpressured_share")
+_SENT = (*FLOWS, "sent")
+"""What traffic is worked out from."""
+LONGEST_RTT_S = 10.0
+"""What takes longer is no round trip but a prober that hung, or one that counts in other units."""
+_RTTS = ("rtt", "rtt_sum", "rtt_count")
+_SHARES = ("busy_share", "backpressured_share", "thread_share", "thread_busy")
 _GAUGES = ("memory", "queue", "pod_memory", "node_memory", "node_bandwidth")
 _HISTOGRAMS = ("latency", "complete")
 

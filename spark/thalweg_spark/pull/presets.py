@@ -10,10 +10,10 @@ from typing import Any
 from thalweg_spark.condense.series import Series
 from thalweg_spark.errors import InvalidInput
 
-NEEDED = (("tuples", "sent"), ("processed",), ("busy", "busy_share"))
+NEEDED = (("tuples", "sent"), ("processed",), ("busy", "busy_share", "thread_share"))
 """Without one fact of each nothing can be decided."""
 _JOINED = "-with-"
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"\{(\w+(?:\|\w+)*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,8 @@ class Preset:
     name: str
     queries: Mapping[str, str]
     labels: Mapping[str, str]
-    """Our label to theirs, or to a pattern of several, such as `{task_name}-{subtask_index}`."""
+    """Our label to theirs, or to a pattern of several, such as `{task_name}-{subtask_index}`; of
+    `{bolt_id|spout_id}` the first that is there."""
     labels_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The same where a fact's labels differ from the others'."""
     scales: Mapping[str, float] = field(default_factory=dict)
@@ -49,10 +50,12 @@ def _filled(pattern: str, labels: Mapping[str, str]) -> str:
     """A label's value; empty where a part of it is missing, for half a name is another's."""
     if "{" not in pattern:
         return labels.get(pattern, "")
-    parts = _PLACE.findall(pattern)
-    if not all(labels.get(part) for part in parts):
-        return ""
-    return _PLACE.sub(lambda found: labels[found[1]], pattern)
+    parts = {names: _first(names, labels) for names in _PLACE.findall(pattern)}
+    return _PLACE.sub(lambda found: parts[found[1]], pattern) if all(parts.values()) else ""
+
+
+def _first(names: str, labels: Mapping[str, str]) -> str:
+    return next((labels[name] for name in names.split("|") if labels.get(name)), "")
 
 
 def load_preset(name: str) -> Preset:

@@ -31,6 +31,7 @@ LABELS = (
     "node",
     "device",
     "address",
+    "thread",
     "le",
 )
 """The labels that a step may group by, under our own names."""

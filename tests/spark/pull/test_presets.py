@@ -1,6 +1,6 @@
-"""Presets for others' exporters, on exposition text as their documentation describes it.
+"""Presets for others' exporters, on exposition text with the names that their documentation has.
 
-Each line of a file has two values: of the first and of the last of 21 scrapes, 100 s apart.
+A file holds two whole scrapes, 100 s apart: the first and the last of 21.
 """
 
 import re
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from thalweg_spark.condense.expectation import parse_expectation
 from thalweg_spark.condense.series import Series, clean_series
@@ -17,12 +18,15 @@ from thalweg_spark.pull.presets import Preset, load_preset
 
 FOLDER = Path(__file__).parent / "exposition"
 AT_S = 1000.0
-LINE = re.compile(r"^(?P<name>\w+)\{(?P<labels>.*)\} (?P<first>\S+) (?P<last>\S+)$")
-SELECTOR = re.compile(r"^(?P<name>\w+)(\{(?P<matchers>.*)\})?$")
-MATCHER = re.compile(r'(?P<label>\w+)(?P<sign>=|!=)"(?P<value>[^"]*)"')
+LATER = "# 100 s later\n"
+SELECTOR = re.compile(r"^(?P<name>\w+)?(\{(?P<matchers>.*)\})?$")
+MATCHER = re.compile(r'(?P<label>\w+)(?P<sign>=~|!~|!=|=)"(?P<value>[^"]*)"')
+WORD_COUNT = (("split", "count"),)
 
 
-def expectation(*tasks: str, nodes: tuple[str, ...] = ()) -> dict[str, Any]:
+def expectation(
+    *tasks: str, nodes: tuple[str, ...] = (), edges: tuple[tuple[str, str], ...] = WORD_COUNT
+) -> dict[str, Any]:
     """What the operator expects of a topology with these tasks, which have long been there."""
 
     def vertex(name: str) -> dict[str, Any]:
@@ -32,30 +36,39 @@ def expectation(*tasks: str, nodes: tuple[str, ...] = ()) -> dict[str, Any]:
     topology = {
         "namespace": "n",
         "name": "wc",
-        "vertices": [vertex("split"), vertex("count")],
-        "edges": [{"from": "split", "to": "count"}],
+        "vertices": [vertex(name) for name in dict.fromkeys(end for edge in edges for end in edge)],
+        "edges": [{"from": source, "to": target} for source, target in edges],
     }
     return {"topologies": [topology], "nodes": list(nodes)}
 
 
 def scraped(file: str) -> list[tuple[str, dict[str, str], float, float]]:
-    found = []
-    for line in (FOLDER / file).read_text().splitlines():
-        if not line.startswith("#"):
-            match = LINE.match(line)
-            assert match is not None, line
-            labels = dict(re.findall(r'(\w+)="([^"]*)"', match["labels"]))
-            found.append((match["name"], labels, float(match["first"]), float(match["last"])))
-    return found
+    """Name, labels, first and last value of each series."""
+    first, last = (
+        [one for family in text_string_to_metric_families(part) for one in family.samples]
+        for part in (FOLDER / file).read_text().split(LATER)
+    )
+    return [
+        (one.name, one.labels, before.value, one.value)
+        for before, one in zip(first, last, strict=True)
+        if (before.name, before.labels) == (one.name, one.labels)
+    ]
 
 
 def selected(query: str, name: str, labels: dict[str, str]) -> bool:
+    """Whether Prometheus would take a series; its expressions must match the whole of a label."""
     match = SELECTOR.match(query)
     assert match is not None, f"a preset's query is a selector: {query}"
-    return match["name"] == name and all(
-        (labels.get(one["label"], "") == one["value"]) == (one["sign"] == "=")
+    words = {**labels, "__name__": name}
+    return match["name"] in (name, None) and all(
+        is_matched(one["sign"], one["value"], words.get(one["label"], ""))
         for one in MATCHER.finditer(match["matchers"] or "")
     )
+
+
+def is_matched(sign: str, wanted: str, word: str) -> bool:
+    same = bool(re.fullmatch(wanted, word)) if "~" in sign else word == wanted
+    return same != sign.startswith("!")
 
 
 def condensed(preset: Preset, *files: str, expected: dict[str, Any] | None = None) -> Tables:
@@ -96,21 +109,28 @@ def test_engines_that_do_not_say_whom_they_send_to(name: str) -> None:
     assert np.isnan(loads["count-1"]["busy_share"]), "what Flink calls NaN is unknown, not idle"
     if name == "flink":
         assert loads["split-0"]["backpressured_share"] == pytest.approx(0.25)
-    if name == "numaflow":
-        assert loads["count-0"]["queue_tuples"] == 12
+    if name == "kafka-streams":
+        assert loads["split-0"]["busy_share"] == pytest.approx(0.3), (
+            "of a thread that rests a fifth"
+        )
+    assert np.isnan(loads["count-0"]["queue_tuples"]), "a buffer that all replicas read is nobody's"
 
 
-def test_storm_knows_bolts_only() -> None:
-    expected = expectation("split-0", "count-0")
+def test_storm_knows_bolts_and_spouts_as_wholes() -> None:
+    edges = (("read", "split"), ("split", "count"))
+    expected = expectation("read-0", "split-0", "count-0", edges=edges)
     found = condensed(load_preset("storm"), "storm.txt", expected=expected)
     assert_whole(found, "dependency", "task_load")
     loads = {row["task"]: row for row in found["task_load"]}
     assert loads["count-0"]["processed_per_s"] == pytest.approx(400)
     assert loads["count-0"]["true_rate_per_s"] == pytest.approx(500)
     assert np.isnan(loads["split-0"]["busy_share"])
-    (row,) = found["dependency"]
-    assert (row["source_task"], row["target_task"]) == ("split-0", "count-0")
-    assert row["tuples_per_s"] == pytest.approx(400)
+    assert loads["read-0"]["processed_per_s"] == pytest.approx(100), "what a spout makes"
+    assert loads["read-0"]["vertex"] == "read"
+    traffic = {(row["source_task"], row["target_task"]): row for row in found["dependency"]}
+    assert {pair: row["tuples_per_s"] for pair, row in traffic.items()} == pytest.approx(
+        {("read-0", "split-0"): 100.0, ("split-0", "count-0"): 400.0}
+    )
 
 
 @pytest.mark.parametrize("prober", ["goldpinger", "smokeping"])
@@ -140,7 +160,7 @@ def test_what_kubernetes_measures() -> None:
     assert node["cpu_used_cores"] == pytest.approx(1.5)
     assert node["memory_used_bytes"] == pytest.approx(5000)
     assert node["io_share"] == pytest.approx(0.6), "of the busiest disk"
-    assert node["receive_bytes_per_s"] == pytest.approx(80), "the loopback is no link"
+    assert node["receive_bytes_per_s"] == pytest.approx(80), "of what leaves the node, and once"
     assert np.isnan(node["transmit_bytes_per_s"]), "nobody exported it"
     assert node["bandwidth_bytes_per_s"] == pytest.approx(125e6)
 

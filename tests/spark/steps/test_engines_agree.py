@@ -95,6 +95,9 @@ class World:
         if self.rng.random() < 0.2:
             own["node"] = ""
             self.put("pod_info", namespace=self.namespace, pod=own["pod"], node="elsewhere")
+        thread = f"{own['pod']}-thread-{self.rng.integers(0, 2)}"
+        self.put("thread_share", **own, thread=thread)
+        self.put("thread_busy", namespace=self.namespace, thread=thread)
         for fact in OF_PODS:
             self.put(fact, namespace=self.namespace, pod=own["pod"], container="main")
         for fact in (*COUNTERS, *GAUGES):
