@@ -44,8 +44,9 @@ def debian_tar(packages: Sequence[str], *, cache: Path, host: Host, report: Repo
         return target
     if not host.is_root:
         raise NotPossible(
-            "no registry gives kindest/node, and making a node image from packages needs root:"
-            " set THALWEG_NODE_IMAGE to an image that Docker has, or run this as root"
+            "making images from Debian packages, where none can be pulled, needs root:"
+            " run this as root, or let Docker reach a registry (for nodes alone:"
+            " set THALWEG_NODE_IMAGE to an image that it has)"
         )
     purpose = "to make images from packages"
     require(host, {"debootstrap": "debootstrap"}, purpose=purpose, report=report)

@@ -29,13 +29,13 @@ from thalweg_testbed.docker.host import Host
 from thalweg_testbed.errors import CommandFailed
 from thalweg_testbed.images import builtin
 from thalweg_testbed.images.debian import debian_tar, scratch_directory, unpacked
+from thalweg_testbed.images.registry import has_published
 from thalweg_testbed.images.single import place
 
-__all__ = ["find_node_image"]
+__all__ = ["PUBLISHED", "REPOSITORY", "find_node_image"]
 
 PUBLISHED = "kindest/node:v1.34.0"
-_PULL_S = 600.0
-_REPOSITORY = "thalweg-node"
+REPOSITORY = "thalweg-node"
 _PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "procps", "util-linux", "mount", "kmod", "jq", "curl"),
     *("containerd", "runc", "containernetworking-plugins", "libseccomp2", "ca-certificates"),
@@ -66,36 +66,22 @@ def find_node_image(engine: Engine, *, cache: Path, host: Host, report: Report) 
     own = os.environ.get("THALWEG_NODE_IMAGE")
     if own:
         return own
-    if engine.has_image(PUBLISHED):
+    # Its runc gives privileged pods what such a machine does not have; only ours takes it out.
+    why = "" if host.has_sys_resource else f"{PUBLISHED} needs CAP_SYS_RESOURCE, which is not here"
+    if not why and has_published(engine, PUBLISHED, cache=cache, report=report):
         return PUBLISHED
-    # On a machine that made one before, asking the registry again would cost a time-out each time.
-    tag = cache / "images" / "node.tag"
-    known = tag.read_text().strip() if tag.exists() else ""
-    if not known and _pull(engine, report):
-        return PUBLISHED
-    name = _make(engine, cache=cache, host=host, report=report)
-    tag.write_text(name)
-    return name
+    return _make(engine, cache=cache, host=host, report=report, why=why)
 
 
-def _pull(engine: Engine, report: Report) -> bool:
-    report(f"==> pulling {PUBLISHED}")
-    try:
-        engine.run("pull", "--quiet", PUBLISHED, timeout_s=_PULL_S)
-    except CommandFailed as error:
-        reason = str(error).splitlines()[-1]
-        report(f"    NOT RUN: kindest/node cannot be pulled here ({reason}); making a node image")
-        return False
-    return True
-
-
-def _make(engine: Engine, *, cache: Path, host: Host, report: Report) -> str:
+def _make(engine: Engine, *, cache: Path, host: Host, report: Report, why: str) -> str:
     programs = find_binaries(
         (*SERVERS, *NODE_PROGRAMS, COREDNS, PAUSE, RUNC_FRONT), assets=False, report=report
     )
-    name = f"{_REPOSITORY}:{_key(programs, host)}"
+    name = f"{REPOSITORY}:{_key(programs, host)}"
     if engine.has_image(name):
         return name
+    if why:
+        report(f"==> {why}: making a node image (or set THALWEG_NODE_IMAGE)")
     tar = debian_tar(_PACKAGES, cache=cache, host=host, report=report)
     report(f"==> making the node image {name} (about half a minute)")
     with unpacked(tar) as root, scratch_directory(tar.parent) as work:
@@ -118,7 +104,7 @@ def _key(programs: Mapping[str, Path], host: Host) -> str:
 
 def _remove_others(engine: Engine, name: str) -> None:
     """Remove node images of other keys, unless a cluster still uses them."""
-    listing = engine.run("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", _REPOSITORY)
+    listing = engine.run("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", REPOSITORY)
     for other in set(listing.split()) - {name}:
         try:
             engine.run("image", "rm", other)

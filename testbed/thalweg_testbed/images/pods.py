@@ -24,15 +24,15 @@ from thalweg_testbed.binaries import (
 )
 from thalweg_testbed.docker.engine import Engine
 from thalweg_testbed.docker.host import read_host
-from thalweg_testbed.errors import CommandFailed
 from thalweg_testbed.images.debian import debian_tar, scratch_directory, unpacked
+from thalweg_testbed.images.registry import has_published
 from thalweg_testbed.images.single import copy_with_libraries, import_directory, place
 
-__all__ = ["Images"]
+__all__ = ["PUBLISHED_PROMETHEUS", "PUBLISHED_PYTHON", "Images"]
 
 _ROOT = Path(__file__).resolve().parents[3]
-_PUBLISHED = "python:3.12-slim-bookworm"
-_PUBLISHED_PROMETHEUS = "prom/prometheus:v3.5.0"
+PUBLISHED_PYTHON = "python:3.12-slim-bookworm"
+PUBLISHED_PROMETHEUS = "prom/prometheus:v3.5.0"
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
 _JAVA = "openjdk-17-jre-headless"
 """For Spark, in the operator's image only: workers' images are loaded into every node."""
@@ -79,8 +79,8 @@ class Images:
 
     def prometheus(self) -> str:
         """Return the image of Prometheus: the published one, else Debian's program by itself."""
-        if self._is_had(_PUBLISHED_PROMETHEUS):
-            return _PUBLISHED_PROMETHEUS
+        if self._has(PUBLISHED_PROMETHEUS):
+            return PUBLISHED_PROMETHEUS
         tar = debian_tar(("prometheus",), cache=self._cache, host=read_host(), report=self._report)
         name = f"thalweg-prometheus:{tar.stem.rpartition('-')[2]}"
         if not self._engine.has_image(name):
@@ -144,7 +144,7 @@ class Images:
 
     def _python(self, more: Sequence[str]) -> list[str]:
         """Return the options by which a Dockerfile gets its base images, with these packages."""
-        if self._is_had(_PUBLISHED):
+        if self._has(PUBLISHED_PYTHON):
             return []
         packages = (*_PACKAGES, *more)
         key = hashlib.sha256("\0".join(packages).encode()).hexdigest()[:12]
@@ -159,18 +159,8 @@ class Images:
             self._engine.run("build", "--quiet", "--tag", build, str(directory))
         return ["--build-arg", f"PYTHON_IMAGE={base}", "--build-arg", f"BUILD_IMAGE={build}"]
 
-    def _is_had(self, published: str) -> bool:
-        """Tell whether Docker has a published image, pulling it where a registry answers."""
-        if self._engine.has_image(published):
-            return True
-        # Where the node image had to be made, there is no registry to ask.
-        if (self._cache / "images" / "node.tag").exists():
-            return False
-        try:
-            self._engine.run("pull", "--quiet", published)
-        except CommandFailed:
-            return False
-        return True
+    def _has(self, published: str) -> bool:
+        return has_published(self._engine, published, cache=self._cache, report=self._report)
 
 
 def _build_image(base: str) -> str:

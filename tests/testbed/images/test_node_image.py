@@ -1,6 +1,7 @@
 """Which node image is taken: the user's, the published one, the one made before, a new one."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,8 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def find(cache: Path, lines: list[str]) -> str:
-    return node.find_node_image(Engine(), cache=cache, host=HOST, report=lines.append)
+def find(cache: Path, lines: list[str], host: Host = HOST) -> str:
+    return node.find_node_image(Engine(), cache=cache, host=host, report=lines.append)
 
 
 def asked(docker: Path) -> list[str]:
@@ -69,18 +70,51 @@ def test_where_none_answers_it_is_said_and_one_is_made(
     docker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node, "_make", lambda *_, **__: "made:1")
-    (tmp_path / "images").mkdir()
     lines: list[str] = []
     assert find(tmp_path, lines) == "made:1"
-    assert any("NOT RUN: kindest/node cannot be pulled here" in line for line in lines)
+    assert any("NOT RUN: kindest/node:v1.34.0 cannot be pulled here" in line for line in lines)
     # The next time the registry is not asked again.
     (docker / "asked").unlink()
     assert find(tmp_path, []) == "made:1"
     assert not any(line.startswith("pull") for line in asked(docker))
 
 
+@pytest.mark.parametrize("state", ["has", "registry"])
+def test_without_the_capability_the_published_image_is_not_taken(
+    docker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    (docker / state).touch()
+    reasons: list[str] = []
+
+    def make(*_: object, why: str, **__: object) -> str:
+        reasons.append(why)
+        return "made:1"
+
+    monkeypatch.setattr(node, "_make", make)
+    assert find(tmp_path, [], replace(HOST, has_sys_resource=False)) == "made:1"
+    assert reasons == ["kindest/node:v1.34.0 needs CAP_SYS_RESOURCE, which is not here"]
+    # Nothing is learnt about a registry, which pods' images may be pulled from.
+    assert not (tmp_path / "images" / "no-registry").exists()
+
+
+def test_why_an_image_is_made_is_said_when_it_is(
+    docker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = {"kubelet": tmp_path / "nodes-0123" / "kubelet"}
+    monkeypatch.setattr(node, "find_binaries", lambda *_, **__: programs)
+    lines: list[str] = []
+    with pytest.raises(NotPossible):
+        find(tmp_path, lines, replace(HOST, has_sys_resource=False))
+    (line,) = lines
+    assert "needs CAP_SYS_RESOURCE, which is not here: making a node image" in line
+    (docker / "has").touch()
+    lines.clear()
+    assert find(tmp_path, lines, replace(HOST, has_sys_resource=False)).startswith("thalweg-node:")
+    assert lines == []
+
+
 def test_making_one_needs_root(tmp_path: Path) -> None:
-    with pytest.raises(NotPossible, match="needs root: set THALWEG_NODE_IMAGE"):
+    with pytest.raises(NotPossible, match=r"needs root: .* set THALWEG_NODE_IMAGE"):
         debian_tar(["systemd"], cache=tmp_path, host=HOST, report=print)
 
 

@@ -26,7 +26,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "node.tag").touch()
+    (tmp_path / "images" / "no-registry").touch()
     certificates = tmp_path / "ca-certificates.crt"
     certificates.touch()
     monkeypatch.setattr(pods, "_CERTIFICATES", certificates)
@@ -58,6 +58,17 @@ def test_only_the_operators_image_has_java(
     bases = {word for line in builds for word in line.split() if "PYTHON_IMAGE=" in word}
     assert len(bases) == 2, "each has a base image of its own"
     assert [any(tag in line for line in builds) for tag in (operator, runtime)] == [True, True]
+
+
+def test_a_registry_that_refused_is_not_asked_again(
+    tmp_path: Path, asked: Path, bootstrapped: list[tuple[str, ...]]
+) -> None:
+    images = Images(Engine(), cache=tmp_path, report=lambda _: None)
+    images.runtime()
+    assert "pull" not in asked.read_text()
+    (tmp_path / "images" / "no-registry").unlink()
+    images.runtime()
+    assert f"pull --quiet {pods.PUBLISHED_PYTHON}" in asked.read_text()
 
 
 def test_the_dockerfile_installs_java_where_the_base_has_none() -> None:
