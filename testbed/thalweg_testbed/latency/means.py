@@ -26,6 +26,14 @@ _LIMIT_PACKETS = 100_000
 _RATE = "100gbit"
 """More than any link between containers carries: the classes are there to sort, not to slow."""
 
+_NO_NETEM = (
+    "qdisc kind is unknown",
+    "qdisc not found",
+    "RTNETLINK answers: No such file",
+    "RTNETLINK answers: Operation not supported",
+)
+"""How kernels, new and old, say that they lack netem, the last that they sort no traffic at all."""
+
 _UNIT_TEXT = f"""\
 [Unit]
 Description=Latency between domains, and answers to probes
@@ -79,9 +87,24 @@ def classes_for(node: Node, nodes: Sequence[Node], links: Links) -> tuple[Traffi
 
 
 def detection_script() -> str:
-    """Return a script that succeeds where the kernel has netem; it leaves nothing behind."""
-    return (
-        "tc qdisc add dev lo root handle 7e: netem delay 1ms\ntc qdisc del dev lo root handle 7e:\n"
+    """Return a script that prints which means the kernel has; it leaves nothing behind.
+
+    Only the kernel's own word speaks against netem: any other failure is one, and is not hidden.
+    """
+    unknown = "|".join(f'*"{words}"*' for words in _NO_NETEM)
+    return "\n".join(
+        [
+            # Not `add`: what a run that was killed here left would look like another error.
+            "if answer=$(tc qdisc replace dev lo root handle 7e: netem delay 1ms 2>&1); then",
+            # Another process may have tried at the same time, and removed it already.
+            "tc qdisc del dev lo root handle 7e: 2>/dev/null || true",
+            f"echo {Means.NETEM}",
+            'else case "$answer" in',
+            f"{unknown}) echo {Means.QUEUE} ;;",
+            '*) echo "$answer" >&2; exit 1 ;;',
+            "esac; fi",
+            "",
+        ]
     )
 
 

@@ -1,13 +1,16 @@
 """The commands that a node is given, for both means. Only one of them can run on each kernel."""
 
 import json
+import os
+import subprocess
 from ipaddress import IPv4Network
+from pathlib import Path
 
 import pytest
 
 from thalweg_testbed.latency.endpoints import Node
 from thalweg_testbed.latency.links import Link, Links
-from thalweg_testbed.latency.means import Means, classes_for, latency_script
+from thalweg_testbed.latency.means import Means, classes_for, detection_script, latency_script
 
 
 def node(name: str, domain: str, number: int) -> Node:
@@ -114,3 +117,74 @@ def test_without_classes_the_chain_is_emptied_at_once(means: Means) -> None:
     lines = latency_script((), means).splitlines()
     start = lines.index("*mangle")
     assert lines[start : start + 3] == ["*mangle", ":THALWEG-LATENCY - [0:0]", "COMMIT"]
+
+
+def detected(tmp_path: Path, *, answer: str, code: int) -> subprocess.CompletedProcess[str]:
+    """Run the script that looks for netem where a `tc` of this kind is."""
+    tc = tmp_path / "tc"
+    tc.write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\n'
+        f"[ $2 = del ] && exit 2\n[ {code} = 0 ] || echo '{answer}' >&2\nexit {code}\n"
+    )
+    tc.chmod(0o755)
+    # As a node runs it.
+    return subprocess.run(
+        ["sh", "-eu"],
+        input=detection_script(),
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_kernel_with_netem_is_left_as_it_was(tmp_path: Path) -> None:
+    done = detected(tmp_path, answer="", code=0)
+    assert Means(done.stdout.strip()) is Means.NETEM
+    assert done.returncode == 0
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[1] for line in asked] == ["replace", "del"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Error: Specified qdisc kind is unknown.",
+        "Error: Specified qdisc not found.",
+        "RTNETLINK answers: No such file or directory",
+        "RTNETLINK answers: Operation not supported",
+    ],
+)
+def test_only_the_kernel_may_say_that_it_has_no_netem(tmp_path: Path, answer: str) -> None:
+    done = detected(tmp_path, answer=answer, code=2)
+    assert Means(done.stdout.strip()) is Means.QUEUE
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        'Cannot find device "lo"',
+        "RTNETLINK answers: Operation not permitted",
+        "Error: Exclusivity flag on, cannot modify.",
+        "Cannot open netlink socket: Too many open files",
+    ],
+)
+def test_any_other_failure_is_one(tmp_path: Path, answer: str) -> None:
+    done = detected(tmp_path, answer=answer, code=1)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"{answer}\n"
+
+
+def test_a_node_without_tc_is_a_failure(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-eu"],
+        input=detection_script(),
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "tc" in done.stderr
