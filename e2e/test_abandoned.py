@@ -29,7 +29,7 @@ def test_what_a_killed_run_left_is_removed(kind: KindCluster) -> None:
         clusters = Clusters(kind.engine)
         # Two clusters side by side, and neither is taken for a leftover while its owner lives.
         clusters.remove_abandoned()
-        assert clusters.is_whole(NAME)
+        assert clusters.fault_of(NAME) == ""
         assert len(clusters.open(NAME).ready_nodes()) == 2
     finally:
         owner.send_signal(signal.SIGKILL)

@@ -13,9 +13,9 @@ from thalweg_testbed.images import Images
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.lifetime import Clusters
 from thalweg_testbed.kind.records import Records
-from thalweg_testbed.kind.shape import Shape
 from thalweg_testbed.kind.tables import latency_table, node_table
 from thalweg_testbed.latency.links import Link, Links, parse_duration_s
+from thalweg_testbed.latency.measuring import Measured
 
 __all__ = ["main"]
 
@@ -26,13 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error of the test bed is one message, not a traceback."""
     options = _parser().parse_args(arguments)
     try:
-        if (
-            options.verb not in {"up", "prepare"}
-            and Records(cache_directory()).read(options.name) is None
-        ):
+        # A cluster stays in its Docker, whichever answers now.
+        record = None
+        if options.verb != "prepare":
+            record = Records(cache_directory()).read(options.name)
+        if record is None and options.verb not in {"up", "prepare"}:
             print(f"==> no cluster {options.name} is up: start one with `make kind`")
             return 0 if options.verb == "down" else 1
-        with use_engine() as engine:
+        with use_engine(host=record.docker_host if record else None) as engine:
             return _run(options, Clusters(engine))
     except (BedError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -46,40 +47,53 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m thalweg_testbed.kind",
         description="A Kubernetes of containers, in domains that are some milliseconds apart.",
     )
-    parser.add_argument("--name", default=NAME, help="which cluster (default: %(default)s)")
+    about = f"which cluster (default: {NAME}); before or after the verb"
+    parser.add_argument("--name", default=NAME, help=about)
+    named = argparse.ArgumentParser(add_help=False)
+    # Without a default of its own, which would win over what stands before the verb.
+    named.add_argument("--name", default=argparse.SUPPRESS, help=about)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    up = verbs.add_parser("up", help="make a cluster and leave it running")
-    up.add_argument("--domains", type=int, default=4)
-    up.add_argument("--nodes", type=int, default=2, help="how many in each domain")
-    prepare = verbs.add_parser(
-        "prepare", help="make what clusters and tests are made of, but no cluster"
-    )
+
+    def verb(name: str, text: str) -> argparse.ArgumentParser:
+        return verbs.add_parser(name, help=text, description=text, parents=[named])
+
+    up = verb("up", "make a cluster and leave it running, or find it as it was left")
+    up.add_argument("--domains", type=int, help="how many (default: 4)")
+    up.add_argument("--nodes", type=int, help="how many in each domain (default: 2)")
+    prepare = verb("prepare", "make what clusters and tests are made of, but no cluster")
     prepare.add_argument("--soak", action="store_true", help="also for the tests of `make soak`")
-    verbs.add_parser("down", help="remove it")
-    verbs.add_parser("status", help="show its nodes and what was done to them")
-    latency = verbs.add_parser("latency", help="set latency between two domains, or measure all")
-    latency.add_argument("words", nargs="*", metavar="FROM TO 10ms | FILE.csv | off")
-    latency.add_argument("--back", help="of the way back, if it is not the same")
-    latency.add_argument("--jitter", default="0ms")
-    latency.add_argument("--loss", type=float, default=0.0, help="per cent of the packets")
-    for verb, text in {
+    verb("down", "remove it")
+    verb("status", "show its nodes and what was done to them")
+    _add_latency(verb("latency", "set latency between two domains, or measure all"))
+    for name, text in {
         "sleep": "suspend a node",
         "wake": "resume a node that sleeps",
         "crash": "end a node at once",
         "start": "boot a node that has crashed",
     }.items():
-        verbs.add_parser(verb, help=text).add_argument("node", help="its name, or b-0 for short")
-    verbs.add_parser("load", help="put an image of Docker's into all nodes").add_argument("image")
-    cut = verbs.add_parser("partition", help="let nothing pass between two domains")
-    cut.add_argument("domains", nargs=2)
-    heal = verbs.add_parser("heal", help="end a partition, or all of them")
-    heal.add_argument("domains", nargs="*")
+        verb(name, text).add_argument("node", help="its name, or b-0 for short")
+    verb("load", "put an image of Docker's into all nodes").add_argument("image")
+    verb("partition", "let nothing pass between two domains").add_argument("domains", nargs=2)
+    verb("heal", "end a partition, or all of them").add_argument("domains", nargs="*")
     return parser
+
+
+def _add_latency(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="FROM TO 10ms | FILE.csv | off")
+    parser.add_argument("--back", metavar="40ms", help="of the way back, if it is not the same")
+    parser.add_argument("--jitter", metavar="1ms", help="packets take up to so much more or less")
+    parser.add_argument(
+        "--loss",
+        metavar="PERCENT",
+        type=float,
+        help="per cent of the packets that never arrive: 0.5 is one in 200 (0.005 in a CSV file)",
+    )
 
 
 def _run(options: argparse.Namespace, clusters: Clusters) -> int:
     if options.verb == "up":
-        return _up(options, clusters)
+        _show(clusters.up(options.name, domains=options.domains, per_domain=options.nodes))
+        return 0
     clusters.remove_abandoned()
     if options.verb == "prepare":
         clusters.prepare()
@@ -89,30 +103,26 @@ def _run(options: argparse.Namespace, clusters: Clusters) -> int:
         clusters.remove(options.name)
         print(f"==> removed {options.name}")
         return 0
-    cluster = clusters.open(options.name)
-    if options.verb == "latency":
-        return _latency(options, cluster)
+    _act(options, clusters.open(options.name))
+    return 0
+
+
+def _act(options: argparse.Namespace, cluster: KindCluster) -> None:
     actions = {
         "status": lambda: print(node_table(cluster)),
+        "latency": lambda: _latency(options, cluster),
         "sleep": lambda: cluster.sleep_node(options.node),
         "wake": lambda: cluster.wake_node(options.node),
         "crash": lambda: cluster.crash_node(options.node),
         "start": lambda: cluster.start_node(options.node),
         "load": lambda: cluster.load(options.image),
         "partition": lambda: cluster.partition(*options.domains),
-        "heal": lambda: cluster.heal(*options.domains),
+        "heal": lambda: _heal(options.domains, cluster),
     }
     actions[options.verb]()
-    return 0
 
 
-def _up(options: argparse.Namespace, clusters: Clusters) -> int:
-    shape = Shape(domains=options.domains, per_domain=options.nodes)
-    if clusters.is_whole(options.name):
-        print("==> the cluster is already up")
-        cluster = clusters.open(options.name)
-    else:
-        cluster = clusters.create(options.name, shape, is_owned=False)
+def _show(cluster: KindCluster) -> None:
     kubectl = "kubectl" if shutil.which("kubectl") else str(cluster.kubectl_path)
     print(node_table(cluster))
     print(f"    export KUBECONFIG={cluster.kubeconfig}")
@@ -120,29 +130,53 @@ def _up(options: argparse.Namespace, clusters: Clusters) -> int:
         print(f"    export DOCKER_HOST={cluster.engine.host}")
     print(f"    {kubectl} get nodes -L topology.kubernetes.io/zone")
     print("    make kind-down    # removes it")
-    return 0
 
 
-def _latency(options: argparse.Namespace, cluster: KindCluster) -> int:
-    words = options.words
-    if not words:
-        measured = cluster.measure_latency()
-    elif words == ["off"]:
-        measured = cluster.set_latency(Links())
-    elif len(words) == 1:
-        measured = cluster.set_latency(Links.parse_csv(Path(words[0]).read_text().splitlines()))
-    elif len(words) == 3:
-        measured = cluster.change_latency(_changes(options))
-    else:
-        raise BedError("write `latency`, `latency off`, `latency a b 10ms` or `latency FILE.csv`")
+def _heal(domains: Sequence[str], cluster: KindCluster) -> None:
+    if len(domains) not in (0, 2):
+        raise BedError("write `heal` for all partitions, or `heal a b` for the one between two")
+    cluster.heal(*domains)
+
+
+def _latency(options: argparse.Namespace, cluster: KindCluster) -> None:
+    measured = _measured(options, cluster)
     print(f"==> by {cluster.means}")
     print(latency_table(measured))
-    return 0
+
+
+def _measured(options: argparse.Namespace, cluster: KindCluster) -> list[Measured]:
+    words = options.words
+    if len(words) == 3:
+        return cluster.change_latency(_changes(options))
+    if {options.back, options.jitter, options.loss} != {None}:
+        raise BedError("--back, --jitter and --loss go with `latency a b 10ms`")
+    if not words:
+        return cluster.check_latency()
+    if words == ["off"]:
+        return cluster.set_latency(Links())
+    if len(words) == 1:
+        return cluster.set_latency(_read_links(Path(words[0])))
+    raise BedError("write `latency`, `latency off`, `latency a b 10ms` or `latency FILE.csv`")
+
+
+def _read_links(file: Path) -> Links:
+    try:
+        lines = file.read_text().splitlines()
+    except OSError as error:
+        usage = "write `latency`, `latency off`, `latency a b 10ms` or `latency FILE.csv`"
+        raise BedError(f"{file}: {error.strerror}: {usage}") from None
+    try:
+        return Links.parse_csv(lines)
+    except ValueError as error:
+        raise BedError(f"{file}: {error}") from None
 
 
 def _changes(options: argparse.Namespace) -> dict[tuple[str, str], Link]:
     one, other, there = options.words
-    jitter_s, loss = parse_duration_s(options.jitter), options.loss / 100
+    per_cent = options.loss or 0.0
+    if not 0 <= per_cent < 100:
+        raise BedError(f"--loss is per cent of the packets, 0 to below 100, not {per_cent:g}")
+    jitter_s, loss = parse_duration_s(options.jitter or "0ms"), per_cent / 100
     return {
         (one, other): Link(latency_s=parse_duration_s(there), jitter_s=jitter_s, loss=loss),
         (other, one): Link(

@@ -10,7 +10,7 @@ from pathlib import Path
 from thalweg_testbed.binaries import LATENCY, Report, find_binaries, print_progress
 from thalweg_testbed.cluster import Cluster
 from thalweg_testbed.docker.engine import Engine
-from thalweg_testbed.errors import BedError, CommandFailed, WrongLatency
+from thalweg_testbed.errors import BedError, WrongLatency
 from thalweg_testbed.kind.network import network_script
 from thalweg_testbed.kind.partitions import partition_script, silence_script, voice_script
 from thalweg_testbed.kind.records import Record, Records
@@ -32,6 +32,7 @@ __all__ = ["KindCluster"]
 READY_S = 240.0
 _ROUNDS = 5
 _AT_ONCE = 4
+_ALIVE = ("running", "paused")
 
 
 class KindCluster(Cluster):
@@ -123,6 +124,14 @@ class KindCluster(Cluster):
             show=lambda: self.kubectl("get", "nodes"),
         )
 
+    def wait_whole(self) -> None:
+        """Wait until every node is Ready that runs and that the control plane can reach."""
+        eventually(lambda: self.nodes, timeout_s=READY_S, what="the API server answers")
+        cut = {name for pair in self.partitions if CONTROL_DOMAIN in pair for name in pair}
+        unreachable = cut - {CONTROL_DOMAIN}
+        running = self.running_nodes()
+        self.wait_ready(*(node.name for node in running if node.domain not in unreachable))
+
     def _apply_network(self, nodes: Sequence[Node]) -> None:
         """Give nodes their pod network, latency and partitions, whatever of it they have."""
         program = find_binaries([LATENCY], report=self._report)[LATENCY.name]
@@ -144,11 +153,8 @@ class KindCluster(Cluster):
     def means(self) -> Means:
         """What holds packets back here: netem where the kernel has it."""
         if self._means is None:
-            try:
-                self.engine.shell(self.running_nodes()[0].name, detection_script())
-                self._means = Means.NETEM
-            except CommandFailed:
-                self._means = Means.QUEUE
+            answer = self.engine.shell(self.running_nodes()[0].name, detection_script())
+            self._means = Means(answer.strip())
         return self._means
 
     @property
@@ -165,6 +171,7 @@ class KindCluster(Cluster):
         """Let packets between domains take as long as `links` says; measure that they do.
 
         Raises WrongLatency if they do not. Directions that `links` does not name become plain.
+        Without `measure` it returns as soon as it is set, which saves the seconds of measuring.
         """
         for domain in {name for pair in links.links for name in pair}:
             self.nodes_of(domain)
@@ -176,7 +183,7 @@ class KindCluster(Cluster):
             self.engine.shell(node.name, latency_script(classes, means))
 
         self._each(self.running_nodes(), apply)
-        self._report(f"==> latency between {len(links.links)} pairs of domains set by {means}")
+        self._report(f"==> latency in {len(links.links)} directions set by {means}")
         return self.check_latency() if measure else []
 
     def change_latency(self, changes: Mapping[tuple[str, str], Link]) -> list[Measured]:
@@ -184,12 +191,30 @@ class KindCluster(Cluster):
         return self.set_latency(self.links.changed(changes))
 
     def measure_latency(self) -> list[Measured]:
-        """Measure between all domains, from every running node, each way."""
-        running = [node for node in self.running_nodes() if node.domain != CONTROL_DOMAIN]
+        """Measure between all domains, from every running node, each way.
+
+        The control plane's node takes part when a link names it.
+        """
+        return self._measure(self._measurable_nodes())
+
+    def _measurable_nodes(self) -> list[Node]:
+        """Return the nodes to measure between; say which are left out."""
+        is_control_named = any(CONTROL_DOMAIN in pair for pair in self.links.links)
+        running = self.running_nodes()
+        found = []
+        for node in self.nodes if is_control_named else self.workers:
+            if node in running:
+                found.append(node)
+            else:
+                name, lot = self.short_name(node), self._lot_of(node)
+                self._report(f"==> not measured: node {name} {lot}")
+        return found
+
+    def _measure(self, nodes: Sequence[Node]) -> list[Measured]:
         patience_s = 1.0 + 2 * max((one.latency_s for one in self.links.links.values()), default=0)
         found: list[Measured] = []
         # One node at a time: probes that crowd each other out measure the machine instead.
-        for probe in plan_probes(running):
+        for probe in plan_probes(nodes):
             command = probe.command(patience_s=patience_s)
             answer = self.engine.run("exec", probe.source.name, *command)
             found += parse_answers(probe, answer)
@@ -199,11 +224,12 @@ class KindCluster(Cluster):
         """Measure, and raise WrongLatency if that is not what was asked for."""
         record = self._record()
         cut = {frozenset(pair) for pair in record.partitions}
+        nodes = self._measurable_nodes()
         errors: list[str] = []
         for _ in range(_ROUNDS):
             measured = [
                 one
-                for one in self.measure_latency()
+                for one in self._measure(nodes)
                 if frozenset((one.source_domain, one.target_domain)) not in cut
             ]
             errors = find_errors(measured, record.links)
@@ -215,13 +241,20 @@ class KindCluster(Cluster):
 
     def partition(self, one: str, other: str) -> None:
         """Let no packet pass between two domains, until `heal`."""
+        if one == other:
+            raise BedError(f"domain {one} cannot be cut off from itself: name two domains")
         self.nodes_of(one), self.nodes_of(other)
         pairs = {*self._record().partitions, _pair(one, other)}
         self._set_partitions(pairs)
 
     def heal(self, one: str = "", other: str = "") -> None:
         """End the partition between two domains; all of them if none is named."""
-        pairs = set(self._record().partitions) - {_pair(one, other)} if one else set()
+        pairs = set(self._record().partitions)
+        if one or other:
+            self.nodes_of(one), self.nodes_of(other)
+            pairs -= {_pair(one, other)}
+        else:
+            pairs = set()
         self._set_partitions(pairs)
 
     def _set_partitions(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -238,14 +271,15 @@ class KindCluster(Cluster):
 
     def sleep_node(self, name: str) -> None:
         """Suspend a node: it neither runs nor answers, and knows nothing of it."""
-        container = self.node(name).name
-        self.engine.shell(container, silence_script())
-        self.engine.run("pause", container)
+        node = self._expendable(name)
+        if self._is_awake(node):
+            self.engine.shell(node.name, silence_script())
+            self.engine.run("pause", node.name)
 
     def wake_node(self, name: str) -> None:
         """Resume a node that sleeps; its pods go on where they were."""
         node = self.node(name)
-        if self.engine.state_of(node.name) == "paused":
+        if not self._is_awake(node):
             self.engine.run("unpause", node.name)
         self.engine.shell(node.name, voice_script())
         # What was asked of the network while it slept reached only the others.
@@ -254,14 +288,21 @@ class KindCluster(Cluster):
 
     def crash_node(self, name: str) -> None:
         """End a node at once, with all that runs on it."""
-        container = self.node(name).name
-        if self.engine.state_of(container) == "paused":
+        container = self._expendable(name).name
+        state = self.engine.state_of(container)
+        if state == "paused":
             self.engine.run("unpause", container)
-        self.engine.run("kill", container)
+        if state in _ALIVE:
+            self.engine.run("kill", container)
 
     def start_node(self, name: str) -> None:
         """Boot a node that has crashed, and connect it again."""
-        container = self.node(name).name
+        node = self.node(name)
+        container = node.name
+        if self.engine.state_of(container) == "paused":
+            raise BedError(
+                f"node {self.short_name(node)} sleeps: `wake {self.short_name(node)}` resumes it"
+            )
         self.engine.run("start", container)
         eventually(
             lambda: self.engine.run("exec", container, "systemctl", "is-active", "containerd"),
@@ -272,6 +313,28 @@ class KindCluster(Cluster):
         # It may have another address now: tell the others as well.
         self._nodes = ()
         self._apply_network(self.running_nodes())
+
+    def _expendable(self, name: str) -> Node:
+        """Return a node that can come back: not that of the control plane, which must be asked."""
+        node = self.node(name)
+        if node.domain == CONTROL_DOMAIN:
+            raise BedError(
+                f"node {self.short_name(node)} has the API server, without which no node comes"
+                f" back: cut it off by `partition DOMAIN {CONTROL_DOMAIN}` instead"
+            )
+        return node
+
+    def _is_awake(self, node: Node) -> bool:
+        """Tell whether a node runs or sleeps; BedError if it has crashed."""
+        state = self.engine.state_of(node.name)
+        if state not in _ALIVE:
+            name = self.short_name(node)
+            raise BedError(f"node {name} has crashed: `start {name}` boots it")
+        return state == "running"
+
+    def _lot_of(self, node: Node) -> str:
+        """Say in words why a node does not run."""
+        return "sleeps" if self.engine.state_of(node.name) == "paused" else "has crashed"
 
     # ------------------------------------------------------------------------------------ images
 

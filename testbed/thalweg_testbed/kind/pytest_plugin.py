@@ -13,15 +13,13 @@ from contextlib import nullcontext
 import pytest
 
 from thalweg_testbed.binaries import Report
-from thalweg_testbed.docker import use_engine
 from thalweg_testbed.docker.host import read_host
 from thalweg_testbed.images import Images
-from thalweg_testbed.images.node import PUBLISHED
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.installation import install_operator
-from thalweg_testbed.kind.lifetime import Clusters, kind_cluster
+from thalweg_testbed.kind.lifetime import kind_cluster, open_cluster
 from thalweg_testbed.kind.monitoring import Prometheus, install_prometheus
-from thalweg_testbed.kind.not_run import not_run
+from thalweg_testbed.kind.not_run import not_run, read_ways
 from thalweg_testbed.kind.shape import Shape
 from thalweg_testbed.kind.topologies import Topology
 from thalweg_testbed.latency.links import Links
@@ -60,18 +58,19 @@ def kind(progress: Report) -> Iterator[KindCluster]:
     """Give a cluster of 4 domains of 2 nodes with the worker's placeholder loaded."""
     lent = os.environ.get("THALWEG_KIND")
     if lent:
-        with use_engine(report=progress) as engine:
-            yield _furnished(Clusters(engine, report=progress).open(lent))
+        with open_cluster(lent, report=progress) as cluster:
+            yield from _furnished(cluster)
         return
     with kind_cluster(f"thalweg-{os.getpid()}", _SHAPE, report=progress) as cluster:
-        yield _furnished(cluster)
+        yield from _furnished(cluster)
 
 
-def _furnished(cluster: KindCluster) -> KindCluster:
+def _furnished(cluster: KindCluster) -> Iterator[KindCluster]:
     cluster.load(Images(cluster.engine).placeholder())
-    has_published = cluster.engine.has_image(PUBLISHED)
-    _not_run.extend(not_run(read_host(), cluster.means, has_published_image=has_published))
-    return cluster
+    yield cluster
+    # At the end: only now are all images there that this run has made or pulled.
+    node = cluster.nodes[0].name
+    _not_run.extend(not_run(read_ways(cluster.engine, read_host(), cluster.means, node=node)))
 
 
 @pytest.fixture(scope="session")

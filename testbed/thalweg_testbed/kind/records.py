@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from thalweg_testbed.background import birth_of
+from thalweg_testbed.kind.shape import Shape
 from thalweg_testbed.latency.links import Link, Links
 
 __all__ = ["Record", "Records"]
@@ -27,6 +28,7 @@ class Record:
     """0: nobody's; it is kept."""
 
     owner_birth: str = ""
+    shape: Shape = field(default_factory=Shape)
     links: Links = field(default_factory=Links)
     partitions: tuple[tuple[str, str], ...] = ()
 
@@ -38,6 +40,10 @@ class Record:
         """Return the same record, owned by this process."""
         pid = os.getpid()
         return replace(self, owner_pid=pid, owner_birth=birth_of(pid) or "")
+
+    def kept(self) -> "Record":
+        """Return the same record, owned by nobody."""
+        return replace(self, owner_pid=0, owner_birth="")
 
 
 class Records:
@@ -66,7 +72,8 @@ class Records:
             return None
         links = {(one["from"], one["to"]): Link(**one["link"]) for one in values.pop("links")}
         pairs = tuple((a, b) for a, b in values.pop("partitions"))
-        return Record(**values, links=Links(links=links), partitions=pairs)
+        shape = Shape(**values.pop("shape", {}))
+        return Record(**values, shape=shape, links=Links(links=links), partitions=pairs)
 
     def write(self, record: Record) -> None:
         """Remember a cluster, in one step."""
@@ -96,6 +103,7 @@ def _as_json(record: Record) -> dict[str, object]:
         "docker_host": record.docker_host,
         "owner_pid": record.owner_pid,
         "owner_birth": record.owner_birth,
+        "shape": asdict(record.shape),
         "links": links,
         "partitions": record.partitions,
     }

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Link", "Links", "parse_duration_s"]
@@ -58,14 +58,14 @@ class Links:
     def parse_csv(cls, lines: Iterable[str]) -> "Links":
         """Read lines `from,to,latency_s[,jitter_s[,loss]]`, each for one direction."""
         links = {}
-        for row in csv.reader(lines):
+        for number, row in enumerate(csv.reader(lines), start=1):
             words = [word.strip() for word in row]
             if not words or words[0].startswith("#") or words[:2] == ["from", "to"]:
                 continue
-            source, target, *numbers = words
-            values = [float(number) for number in numbers]
-            latency_s, jitter_s, loss = [*values, 0.0, 0.0, 0.0][:3]
-            links[source, target] = Link(latency_s=latency_s, jitter_s=jitter_s, loss=loss)
+            try:
+                links[words[0], words[1]] = _parse_link(words)
+            except ValueError as error:
+                raise ValueError(f"line {number}, {','.join(words)!r}: {error}") from None
         return cls(links=links)
 
     def between(self, source: str, target: str) -> Link:
@@ -82,6 +82,18 @@ class Links:
         yield "from,to,latency_s,jitter_s,loss"
         for (source, target), link in sorted(self.links.items()):
             yield f"{source},{target},{link.latency_s:g},{link.jitter_s:g},{link.loss:g}"
+
+
+def _parse_link(words: Sequence[str]) -> Link:
+    """Read one row of `parse_csv`."""
+    if not 3 <= len(words) <= 5:
+        raise ValueError("write from,to,latency_s[,jitter_s[,loss]]")
+    try:
+        values = [float(word) for word in words[2:]]
+    except ValueError:
+        raise ValueError("latency and jitter are seconds, like 0.025; loss is a share") from None
+    latency_s, jitter_s, loss = [*values, 0.0, 0.0][:3]
+    return Link(latency_s=latency_s, jitter_s=jitter_s, loss=loss)
 
 
 def parse_duration_s(text: str) -> float:

@@ -1,5 +1,7 @@
 """What can be asked of the network, and how it is written down."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,22 @@ def test_csv_may_leave_out_what_is_zero() -> None:
     links = Links.parse_csv(lines)
     assert links.between("a", "b") == Link(latency_s=0.01)
     assert links.between("b", "a") == Link(latency_s=0.02, jitter_s=0.001, loss=0.05)
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("a", "line 2, 'a': write from,to,latency_s[,jitter_s[,loss]]"),
+        ("a,b", "line 2, 'a,b': write from,to,latency_s[,jitter_s[,loss]]"),
+        ("a,b,1,0,0,0", "line 2, 'a,b,1,0,0,0': write from,to,latency_s[,jitter_s[,loss]]"),
+        ("a,b,10ms", "line 2, 'a,b,10ms': latency and jitter are seconds, like 0.025; loss is"),
+        ("a,b,0.1,0,50", "line 2, 'a,b,0.1,0,50': loss is a share below 1"),
+        ("a,b,nan", "line 2, 'a,b,nan': a latency is between 0 and 10 s"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(row: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(complaint)}"):
+        Links.parse_csv(["c,d,0.1", row])
 
 
 shares = st.integers(0, 99).map(lambda n: n / 100)
