@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thalweg_spark.condense import completing, places, tables
+from thalweg_spark.condense.capacity import node_capacity
 from thalweg_spark.condense.coverage import coverage
 from thalweg_spark.condense.expectation import Expectation
 from thalweg_spark.condense.figures import WELCOME, Figures, figures, is_ours
@@ -44,6 +45,7 @@ class Windows:
         return {
             "dependency": self.placement_s,
             "node_latency": self.placement_s,
+            "node_capacity": self.placement_s,
             "task_load": self.scaling_s,
         }
 
@@ -198,5 +200,5 @@ def completed(
         "task_load": loads,
         "dependency": completing.estimated_traffic(rows["dependency"], known, loads, expectation),
         "node_latency": completing.completed_latency(rows["node_latency"], known),
-        "node_capacity": completing.node_capacity(known),
+        "node_capacity": node_capacity(known, expectation),
     }

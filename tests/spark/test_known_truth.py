@@ -94,6 +94,13 @@ def test_matrices_are_true(past: Past, tables: Tables) -> None:
         dict(truth.latency_s),
         past.tolerance,
     )
+    nodes = {row["node"]: row for row in tables["node_capacity"]}
+    for column in next(iter(truth.nodes.values())):
+        assert_right(
+            {node: row[column] for node, row in nodes.items()},
+            {node: load[column] for node, load in truth.nodes.items()},
+            past.tolerance,
+        )
     between = truth.node_traffic()
     found = {(row["source_node"], row["target_node"]): row for row in tables["node_traffic"]}
     assert found.keys() == between.keys(), "a task that moved is counted where it was"
@@ -105,4 +112,6 @@ def test_matrices_are_true(past: Past, tables: Tables) -> None:
     assert figures["mean_s"] == pytest.approx(0.0275, rel=past.tolerance)
     assert figures["p50_s"] == pytest.approx(0.02, rel=past.tolerance)
     shares = {row["matrix"]: row["coverage"] for row in tables["coverage"]}
-    assert shares == {"dependency": 1.0, "task_load": 1.0, "node_latency": 1.0}
+    assert shares == dict.fromkeys(
+        ("dependency", "task_load", "node_latency", "node_capacity"), 1.0
+    )

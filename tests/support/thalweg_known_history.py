@@ -15,6 +15,7 @@ SCRAPE_S = 5.0
 WINDOW_S = 300.0
 SIZE_BYTES = 120.0
 TASKS = ("read-0", "read-1", "split-0", "split-1", "split-2", "count-0", "count-1")
+CORES, MEMORY_BYTES = 16.0, 8e9
 NODES = ("n0", "n1", "n2", "n3")
 DOMAINS = {"n0": "east", "n1": "east", "n2": "west", "n3": "west"}
 EDGES = (("read", "split"), ("split", "count"))
@@ -47,6 +48,7 @@ class Truth:
     edges_per_s: dict[tuple[str, str], float] = field(default_factory=dict)
     loads: dict[str, dict[str, float]] = field(default_factory=dict)
     latency_s: dict[tuple[str, str], float] = field(default_factory=dict)
+    nodes: dict[str, dict[str, float]] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
 
     def node_traffic(self) -> dict[tuple[str, str], float]:
@@ -70,7 +72,12 @@ class Truth:
         vertices: dict[str, list[dict[str, Any]]] = {}
         for pod in self.pods:
             if pod.end_s > self.at_s:
-                about = {"name": pod.task, "pod": pod.name, "since_s": pod.begin_s}
+                about = {
+                    "name": pod.task,
+                    "pod": pod.name,
+                    "node": pod.node,
+                    "since_s": pod.begin_s,
+                }
                 vertices.setdefault(_vertex(pod.task), []).append(about)
         return {
             "topologies": [
@@ -82,6 +89,7 @@ class Truth:
                 }
             ],
             "nodes": list(NODES),
+            "allocatable": {node: {"cpu": CORES, "memory": MEMORY_BYTES} for node in NODES},
         }
 
 
@@ -101,7 +109,13 @@ def known_history(at_s: float, *, faults: bool, seed: int = 7) -> tuple[str, Tru
         for one in NODES
         for other in NODES
     }
-    lines = [*_pod_lines(truth, rng, faults=faults), *_rtt_lines(truth, rng), "# EOF\n"]
+    truth.nodes = {node: _node(rng) for node in NODES}
+    lines = [
+        *_pod_lines(truth, rng, faults=faults),
+        *_rtt_lines(truth, rng),
+        *_node_lines(truth),
+        "# EOF\n",
+    ]
     return "\n".join(lines), truth
 
 
@@ -219,3 +233,43 @@ def _rtt_lines(truth: Truth, rng: np.random.Generator) -> Iterator[str]:
             rtt_s = 2 * latency_s * (1 + noise[number])
             ends = f'source_node="{source}",target_node="{target}"'
             yield f"thalweg_node_rtt_seconds{{{ends}}} {rtt_s:.9f} {at_s:.3f}"
+
+
+def _node(rng: np.random.Generator) -> dict[str, float]:
+    used, memory = float(rng.uniform(1, 15)), float(rng.integers(10**9, 7 * 10**9))
+    return {
+        "cpu_allocatable_cores": CORES,
+        "memory_allocatable_bytes": MEMORY_BYTES,
+        "cpu_used_cores": used,
+        "memory_used_bytes": memory,
+        "cpu_free_cores": CORES - used,
+        "memory_free_bytes": MEMORY_BYTES - memory,
+        "io_share": float(rng.uniform(0.1, 0.9)),
+        "receive_bytes_per_s": float(rng.integers(10**5, 10**7)),
+        "transmit_bytes_per_s": float(rng.integers(10**5, 10**7)),
+        "bandwidth_bytes_per_s": 125e6,
+    }
+
+
+def _node_lines(truth: Truth) -> Iterator[str]:
+    """What cAdvisor and node_exporter say, whose links to pods and idle disk do not count."""
+    begin_s = truth.at_s - 600
+    for at_s in np.arange(begin_s, truth.at_s, SCRAPE_S):
+        for node, load in truth.nodes.items():
+            seconds, own = float(at_s - begin_s), f'node="{node}"'
+            read, sent = load["receive_bytes_per_s"], load["transmit_bytes_per_s"]
+            values = {
+                f'container_cpu_usage_seconds_total{{id="/",{own}}}': load["cpu_used_cores"]
+                * seconds,
+                f'container_memory_working_set_bytes{{id="/",{own}}}': load["memory_used_bytes"],
+                f'node_disk_io_time_seconds_total{{device="sda",{own}}}': load["io_share"]
+                * seconds,
+                f'node_disk_io_time_seconds_total{{device="sdb",{own}}}': 0.0,
+                f'node_network_receive_bytes_total{{device="eth0",{own}}}': read * seconds,
+                f'node_network_receive_bytes_total{{device="veth1",{own}}}': read * seconds,
+                f'node_network_transmit_bytes_total{{device="eth0",{own}}}': sent * seconds,
+                f'node_network_speed_bytes{{device="eth0",{own}}}': load["bandwidth_bytes_per_s"],
+                f'node_network_speed_bytes{{device="veth1",{own}}}': 1.25e9,
+            }
+            for series, value in values.items():
+                yield f"{series} {value!r} {at_s:.3f}"

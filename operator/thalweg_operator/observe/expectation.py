@@ -36,5 +36,16 @@ def expected_topology(
 
 def expected(topologies: Iterable[dict[str, Any]], nodes: Iterable[NodeFact]) -> dict[str, Any]:
     """The whole expectation of one metrics source."""
-    ready = sorted(node.name for node in nodes if node.is_ready)
-    return {"topologies": list(topologies), "nodes": ready}
+    ready = {node.name: node for node in nodes if node.is_ready}
+    return {
+        "topologies": list(topologies),
+        "nodes": sorted(ready),
+        "allocatable": {
+            name: {
+                resource: ready[name].allocatable[resource]
+                for resource in ("cpu", "memory")
+                if resource in ready[name].allocatable
+            }
+            for name in sorted(ready)
+        },
+    }

@@ -138,48 +138,9 @@ def completed_latency(rows: Sequence[Row], known: Figures) -> list[Row]:
     return [pairs[pair] for pair in sorted(pairs)]
 
 
-def node_capacity(known: Figures) -> list[Row]:
-    """What nodes used, of disks and links too; what a cluster does not export is unknown."""
-    nodes = sorted({key[0] for fact, found in known.items() if _is_of_nodes(fact) for key in found})
-    return [
-        {
-            "node": node,
-            "cpu_used_cores": _one(known, "node_cpu", "rate", node),
-            "memory_used_bytes": _one(known, "node_memory", "latest", node),
-            "io_share": _share(_most(known, "node_io", "rate", node)),
-            "receive_bytes_per_s": _one(known, "node_receive", "rate", node),
-            "transmit_bytes_per_s": _one(known, "node_transmit", "rate", node),
-            "bandwidth_bytes_per_s": _most(known, "node_bandwidth", "latest", node),
-            "samples": sum(
-                one.samples
-                for fact, found in known.items()
-                if _is_of_nodes(fact)
-                for key, one in found.items()
-                if key[0] == node
-            ),
-        }
-        for node in nodes
-    ]
-
-
 def _share(value: float) -> float:
     """At most 1; NaN stays NaN."""
     return 1.0 if value > 1 else value
-
-
-def _is_of_nodes(fact: str) -> bool:
-    return fact.startswith("node_") and fact != "node_address"
-
-
-def _one(known: Figures, fact: str, column: str, node: str) -> float:
-    figure = known.get(fact, {}).get((node,))
-    return math.nan if figure is None else float(getattr(figure, column))
-
-
-def _most(known: Figures, fact: str, column: str, node: str) -> float:
-    """The busiest disk, the fastest link."""
-    values = [getattr(one, column) for key, one in known.get(fact, {}).items() if key[0] == node]
-    return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
 def estimated_traffic(

@@ -34,6 +34,9 @@ def coverage(
     rtt = [one for one in found if one.fact in ("rtt", "rtt_count") and one.is_live]
     share = math.nan if expectation is None else _node_share(rtt, expectation, known)
     rows.append(_row("node_latency", ("", ""), rtt, share, windows_s["node_latency"]))
+    used = [one for one in found if one.fact == "node_cpu" and one.is_live]
+    share = math.nan if expectation is None else _told_share(used, expectation)
+    rows.append(_row("node_capacity", ("", ""), used, share, windows_s["node_capacity"]))
     return rows
 
 
@@ -81,6 +84,11 @@ def _node_share(live: Iterable[Presence], expectation: Expectation, known: Figur
         wanted = {(source, target) for source in nodes for target in nodes if source != target}
         return len(wanted & there) / len(wanted)
     return len({source for source, _ in there} & nodes) / len(nodes)
+
+
+def _told_share(live: Iterable[Presence], expectation: Expectation) -> float:
+    nodes = expectation.nodes
+    return len(nodes & {one.node for one in live}) / len(nodes) if nodes else math.nan
 
 
 def _row(matrix: str, key: Key, live: Sequence[Presence], share: float, window_s: float) -> Row:

@@ -50,6 +50,8 @@ class Expectation:
     nodes: frozenset[str]
     pod_nodes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(Namespace, pod) to node, of the pods that are there."""
+    allocatable: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What each node has for pods: `cpu` in cores, `memory` in bytes."""
 
 
 def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
@@ -59,8 +61,12 @@ def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
             topologies=tuple(_topology(one) for one in document["topologies"]),
             nodes=frozenset(str(node) for node in document["nodes"]),
             pod_nodes=_pod_nodes(document["topologies"]),
+            allocatable={
+                str(node): {str(name): float(amount) for name, amount in amounts.items()}
+                for node, amounts in document.get("allocatable", {}).items()
+            },
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"the expectation cannot be read: {error!r}") from error
 
 

@@ -8,9 +8,12 @@ import numpy as np
 from thalweg_spark.condense.rates import median
 from thalweg_spark.condense.series import Series
 
-PRESENCE_FACTS = ("tuples", "sent", "processed", "rtt", "rtt_count")
+PRESENCE_FACTS = ("tuples", "sent", "processed", "rtt", "rtt_count", "node_cpu")
 """A matrix is as complete as the series of these facts are."""
-PRESENCE_LABELS = ("namespace", "topology", "task", "to_vertex", "source_node", "target_node")
+PRESENCE_LABELS = (
+    *("namespace", "topology", "task", "to_vertex"),
+    *("source_node", "target_node", "node"),
+)
 STALE_SCRAPES = 3
 LEAST_SLACK_S = 5.0
 _USUAL_SCRAPE_S = 15.0
@@ -27,6 +30,7 @@ class Presence:
     to_vertex: str = ""
     source_node: str = ""
     target_node: str = ""
+    node: str = ""
     is_live: bool
     """Whether they were still scraped at the end of the window, and twice at least."""
     last_s: float

@@ -79,7 +79,8 @@ def tuple_latency(figures: DataFrame) -> DataFrame:
 
 def presences(figures: DataFrame) -> DataFrame:
     """Which series were there and until when: the columns of condense.presence.Presence."""
-    keys = [label for label in PRESENCE_LABELS if label != "to_vertex"]
+    of_parts = ("to_vertex", "node")
+    keys = [label for label in PRESENCE_LABELS if label not in of_parts]
     return (
         figures.where(fn.col("fact").isin(*PRESENCE_FACTS))
         .select("fact", *keys, fn.inline("parts"))

@@ -1,7 +1,7 @@
 """Which tasks ought to be seen, and in which pods."""
 
-from thalweg_operator.observe.expectation import expected_topology
-from thalweg_operator_worlds import pod, shared_pod, topology_spec
+from thalweg_operator.observe.expectation import expected, expected_topology
+from thalweg_operator_worlds import node, pod, shared_pod, topology_spec
 
 SPEC = topology_spec()
 
@@ -18,3 +18,12 @@ def test_a_pod_that_is_not_ready_is_not() -> None:
     pods = [shared_pod(0, 2, "read-0", ready=False), pod(0, ready=False)]
     found = expected_topology("shop", "word-count", SPEC, pods)
     assert [one["tasks"] for one in found["vertices"]] == [[], []]
+
+
+def test_what_nodes_have_is_told() -> None:
+    found = expected([], [node("n2", cpu=2.0), node("n1"), node("n3", ready=False)])
+    assert found["nodes"] == ["n1", "n2"]
+    assert {name: each["cpu"] for name, each in found["allocatable"].items()} == {
+        "n1": 4.0,
+        "n2": 2.0,
+    }

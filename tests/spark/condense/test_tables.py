@@ -153,7 +153,41 @@ def test_coverage_is_the_share_of_what_ought_to_be_there() -> None:
         "rtt": [gauge({"source_node": "a", "target_node": "b"}, 1, 1)],
     }
     shares = coverage_of(tables(pulled, expectation("split-0", "split-1", "count-0", "count-1")))
-    assert shares == {"task_load": 0.25, "dependency": 0.5, "node_latency": 0.5}
+    assert shares == {
+        "task_load": 0.25,
+        "dependency": 0.5,
+        "node_latency": 0.5,
+        "node_capacity": 0.0,
+    }
+
+
+def test_what_a_node_has_and_who_uses_it() -> None:
+    """Of b nothing was measured; on a one of our pods uses half a core of one and a half."""
+    expected = expectation("split-0")
+    expected["topologies"][0]["vertices"][0]["tasks"][0]["node"] = "a"
+    expected["allocatable"] = {"a": {"cpu": 4.0, "memory": 100.0}, "b": {"cpu": 2.0}}
+    pod = {"namespace": "n", "pod": "split-0", "container": "main"}
+    pulled = {
+        "node_cpu": [counter({"node": "a"}, 1.5)],
+        "node_memory": [gauge({"node": "a"}, 120, 120)],
+        "pod_cpu": [counter(pod, 0.5)],
+        "processed": [counter(SPLIT, 1)],
+    }
+    found = tables(pulled, expected)
+    one, other = found["node_capacity"]
+    assert (one["node"], one["cpu_allocatable_cores"]) == ("a", 4.0)
+    assert one["cpu_used_cores"] == pytest.approx(1.5)
+    assert one["cpu_others_cores"] == pytest.approx(1.0)
+    assert one["cpu_free_cores"] == pytest.approx(2.5)
+    assert one["memory_free_bytes"] == 0, "a node may use more than is allocatable"
+    assert math.isnan(one["memory_others_bytes"]), "how much is ours was not measured"
+    assert (other["node"], other["cpu_allocatable_cores"]) == ("b", 2.0)
+    assert math.isnan(other["cpu_free_cores"])
+    (row,) = (row for row in found["coverage"] if row["matrix"] == "node_capacity")
+    assert (row["coverage"], row["observed_at_s"], row["window_s"]) == (0.5, 30.0, 300.0)
+    assert row["samples"] == 21
+    (alone,) = tables({"node_cpu": pulled["node_cpu"]})["node_capacity"]
+    assert math.isnan(alone["cpu_others_cores"]), "nobody said which pods are ours"
 
 
 def test_a_series_that_ended_is_not_there() -> None:
@@ -175,7 +209,17 @@ def test_without_an_expectation_coverage_is_unknown() -> None:
     assert all(math.isnan(share) for share in shares.values())
 
 
-@pytest.mark.parametrize("document", [{}, {"topologies": [{}], "nodes": []}, [], 3])
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"topologies": [{}], "nodes": []},
+        {"topologies": [], "nodes": [], "allocatable": {"a": 3}},
+        {"topologies": [], "nodes": [], "allocatable": 3},
+        [],
+        3,
+    ],
+)
 def test_a_wrong_expectation_is_refused(document: Any) -> None:
     with pytest.raises(InvalidInput, match="expectation"):
         parse_expectation(document)

@@ -158,4 +158,4 @@ def test_same_tables(session: SparkSession, first: int) -> None:
 
 def test_nothing_gives_nothing(session: SparkSession) -> None:
     found = by_spark(session, {})
-    assert {name: len(rows) for name, rows in found.items() if rows} == {"coverage": 1}
+    assert {name: len(rows) for name, rows in found.items() if rows} == {"coverage": 2}
