@@ -1,9 +1,10 @@
 """The one door to Prometheus: prometheus-api-client with time-outs, retries and limits."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from urllib3.util.retry import Retry
 
 from thalweg_spark.condense.series import Floats, Series, clean_series
 from thalweg_spark.errors import InvalidInput, SourceUnavailable
+from thalweg_spark.pull.answers import Unreadable, is_series, labels_of, parsed, samples_of
+from thalweg_spark.pull.asking import MOST_SAID, BoundedSession
 
-_CONNECT_S = 3.05
-_RETRIES = 3
 _CHUNK_S = 3600.0
-_LABEL_LIMIT = 1024
+_CLOCK_S = 3.0
+_MOST_WARNINGS = 20
+_UNASKED = (requests.RequestException, PrometheusApiClientException, Unreadable)
+_UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
 LEFT_OUT = "left out: "
 """How a warning begins that is about what others measure; any other is about a partial answer."""
 
@@ -38,8 +42,11 @@ class Source:
     headers: Mapping[str, str] = field(default_factory=dict)
     """For Thanos and Mimir: the tenant."""
     timeout_s: float = 20.0
+    """Longest wait for one answer, until its last byte and tries included."""
+    run_timeout_s: float = 45.0
+    """Longest wait for all answers of a run: so that whoever waits for the run hears the reason."""
     most_series: int = 200_000
-    most_bytes: int = 256 * 2**20
+    most_bytes: int = 64 * 2**20
 
     def document(self) -> dict[str, Any]:
         """What another process needs to know to reach it; secrets by their files."""
@@ -66,19 +73,12 @@ class Prometheus:
             raise InvalidInput(f"a source must be http:// or https://; got {source.url!r}")
         self._source = source
         self._session = _CheckedSession(source)
+        url = source.url.rstrip("/")
         self._connection = PrometheusConnect(
-            url=source.url.rstrip("/"),
-            headers=_headers(source),
-            session=self._session,
-            retry=Retry(
-                total=_RETRIES,
-                backoff_factor=0.1,
-                backoff_jitter=0.1,
-                status_forcelist=(408, 429, 500, 502, 503, 504),
-                allowed_methods=("GET",),
-                raise_on_status=False,
-            ),
+            url=url, headers=_headers(source), session=self._session, retry=Retry(0)
         )
+        # The client library has put an adapter of its own there.
+        self._session.bind(url)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -89,10 +89,9 @@ class Prometheus:
         """All raw samples of the series that a selector names, within the window before `at_s`."""
         found: dict[frozenset[tuple[str, str]], tuple[dict[str, str], list[Floats]]] = {}
         for chunk_s, end_s in chunks(window_s, at_s):
-            for item in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
-                labels = _labels(item)
+            for labels, samples in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
                 parts = found.setdefault(frozenset(labels.items()), (labels, []))[1]
-                parts.append(_samples(selector, item))
+                parts.append(samples)
             if len(found) > self._source.most_series:
                 raise SourceUnavailable(
                     f"{selector} has more than {self._source.most_series} series; narrow the preset"
@@ -105,33 +104,45 @@ class Prometheus:
         try:
             return self.samples(selector, window_s=window_s, at_s=at_s)
         except SourceUnavailable as error:
-            self._session.warnings.append(f"{LEFT_OUT}{error}"[:_LABEL_LIMIT])
+            self._session.warnings.append(f"{LEFT_OUT}{error}"[:MOST_SAID])
             return []
 
-    def _ask(self, query: str, at_s: float) -> list[dict[str, Any]]:
-        moment = datetime.fromtimestamp(at_s, UTC)
+    def skew_s(self) -> float:
+        """How far the server's clock is ahead of ours; 0 where it does not say."""
+        asked_s = time.time()
+        try:
+            told = self._connection.custom_query("time()", timeout=_CLOCK_S)
+            return float(told[1]) - (asked_s + time.time()) / 2
+        except (*_UNASKED, *_UNREADABLE):
+            return 0.0
+
+    def _ask(self, query: str, at_s: float) -> list[tuple[dict[str, str], Floats]]:
+        """Labels and samples of each series."""
         try:
             result = self._connection.custom_query(
-                query,
-                params={"time": f"{moment.timestamp():.3f}"},
-                timeout=(_CONNECT_S, self._source.timeout_s),
+                query, params={"time": f"{at_s:.3f}"}, timeout=self._source.timeout_s
             )
-        except (requests.RequestException, PrometheusApiClientException) as error:
-            raise SourceUnavailable(f"{query}: {error}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise SourceUnavailable(f"{query}: the answer cannot be read: {error}") from error
-        if not isinstance(result, list) or not all(_is_series(item) for item in result):
-            raise SourceUnavailable(f"{query}: the answer is not a list of series")
-        return result
+            if not isinstance(result, list) or not all(is_series(item) for item in result):
+                raise Unreadable("the answer is not a list of series")
+            return [(labels_of(item), samples_of(item)) for item in result]
+        except _UNASKED as error:
+            raise SourceUnavailable(f"{query}: {error}"[:MOST_SAID]) from error
+        except _UNREADABLE as error:
+            said = f"{query}: the answer cannot be read: {error}"
+            raise SourceUnavailable(said[:MOST_SAID]) from error
 
 
-class _CheckedSession(requests.Session):
+class _CheckedSession(BoundedSession):
     """Sees every answer before the client library drops its warnings."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__()
+        super().__init__(
+            timeout_s=source.timeout_s,
+            run_timeout_s=source.run_timeout_s,
+            most_bytes=source.most_bytes,
+        )
         self.warnings: list[str] = []
-        self._most_bytes = source.most_bytes
+        self._most_series = source.most_series
         self._token_file = source.token_file
         self._basic_file = source.basic_file
         if source.ca_file is not None:
@@ -140,32 +151,27 @@ class _CheckedSession(requests.Session):
             self.cert = str(source.certificate_file)
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
-        """Send it; refuse an answer that is too large before it is parsed."""
+        """Send it; the answer is parsed here and once, and its text is not kept."""
         kwargs["headers"] = {**(kwargs.get("headers") or {}), **self._authorization()}
-        kwargs["stream"] = True
-        response = super().request(*args, **kwargs)
-        body = bytearray()
-        for piece in response.iter_content(2**16):
-            body += piece
-            if len(body) > self._most_bytes:
-                response.close()
-                raise requests.RequestException(f"the answer is larger than {self._most_bytes} B")
-        response._content = bytes(body)  # noqa: SLF001
-        if response.status_code == requests.codes.ok:
-            document = _parsed(response)
-            self._check(document)
-            # The client asks for it once more, and parsing is most of what a pull costs.
-            response.json = lambda **_: document  # type: ignore[method-assign]
+        response, body = self.read(*args, **kwargs)
+        response._content = b""  # noqa: SLF001
+        if response.status_code != requests.codes.ok:
+            response._content = bytes(body)  # noqa: SLF001
+            return response
+        document = parsed(body, most_series=self._most_series)
+        self._check(document)
+        response.json = lambda **_: document  # type: ignore[method-assign]
         return response
 
     def _check(self, document: object) -> None:
         """Refuse an error that came with status 200; remember what the answer may lack."""
         if not isinstance(document, dict):
-            raise requests.RequestException("the answer cannot be read: it is no JSON object")
+            raise Unreadable("the answer cannot be read: it is no JSON object")
         if document.get("status", "success") != "success":
-            said = str(document.get("error") or "it does not say why")[:_LABEL_LIMIT]
-            raise requests.RequestException(f"the server could not answer: {said}")
-        self.warnings += [str(text)[:_LABEL_LIMIT] for text in document.get("warnings") or ()]
+            said = str(document.get("error") or "it does not say why")
+            raise Unreadable(f"the server could not answer: {said}")
+        told = document.get("warnings") or ()
+        self.warnings += [str(text)[:MOST_SAID] for text in islice(told, _MOST_WARNINGS)]
 
     def _authorization(self) -> dict[str, str]:
         """Read anew each time: tokens are renewed while we run."""
@@ -175,13 +181,6 @@ class _CheckedSession(requests.Session):
             coded = base64.b64encode(_secret(self._basic_file).encode()).decode()
             return {"Authorization": f"Basic {coded}"}
         return {}
-
-
-def _parsed(response: requests.Response) -> object:
-    try:
-        return response.json()
-    except ValueError as error:
-        raise requests.RequestException(f"the answer cannot be read: {error}") from error
 
 
 def _secret(file: Path) -> str:
@@ -202,48 +201,3 @@ def chunks(window_s: float, at_s: float) -> Iterator[tuple[float, float]]:
         length = min(_CHUNK_S, at_s - begin)
         begin += length
         yield length, begin
-
-
-def _labels(item: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        str(name): str(value)[:_LABEL_LIMIT]
-        for name, value in item["metric"].items()
-        if name != "__name__"
-    }
-
-
-def _is_series(item: object) -> bool:
-    return (
-        isinstance(item, dict)
-        and isinstance(item.get("metric"), dict)
-        and isinstance(item.get("values"), list)
-    )
-
-
-def _samples(selector: str, item: Mapping[str, Any]) -> Floats:
-    """Shape (samples, 2): times and values."""
-    try:
-        pairs = [(float(at), value) for at, value in item["values"]]
-        times_s, values = zip(*pairs, strict=True) if pairs else ((), ())
-        return np.array([times_s, _numbers(values)], dtype=np.float64).T
-    except (TypeError, ValueError) as error:
-        raise SourceUnavailable(f"{selector}: a sample cannot be read: {error}") from error
-
-
-def _numbers(values: Sequence[Any]) -> list[float]:
-    """All at once where each is a text that says a number, as it should be."""
-    try:
-        return list(map(float, values)) if set(map(type, values)) <= {str} else _each(values)
-    except ValueError:
-        return _each(values)
-
-
-def _each(values: Sequence[object]) -> list[float]:
-    return [_number(value) for value in values]
-
-
-def _number(value: object) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        return float("nan")

@@ -41,6 +41,10 @@ def answer(result: Any, **more: Any) -> bytes:
         (answer([{"metric": {}, "values": [[1.0]]}]), "sample cannot be read"),
         (answer([{"metric": {}, "values": [["soon", "1"]]}]), "sample cannot be read"),
         (answer([{"metric": {}, "values": [[None, "1"]]}]), "sample cannot be read"),
+        (answer([{"metric": {}, "values": [[10**400, "1"]]}]), "sample cannot be read"),
+        (b'{"status":"success","data":' + b"[" * 200_000, "cannot be read"),
+        (b'{"status":"success","data":{"result":[{"metric":{"a":"\xff"}}', "cannot be read"),
+        (b'{"status":"success","warnings":7,"data":{"result":[]}}', "cannot be read"),
     ],
 )
 def test_what_cannot_be_read_is_said(fake: FakePrometheus, body: bytes, words: str) -> None:
@@ -58,6 +62,12 @@ def test_a_value_that_is_no_number_is_no_sample(fake: FakePrometheus, value: Any
     (found,) = Prometheus(Source(url=fake.url)).samples("m", window_s=30, at_s=100.0)
     assert found.values.tolist() == [7]
     assert found.labels == {"a": "1"}
+
+
+def test_half_a_pair_of_code_units_is_no_text(fake: FakePrometheus) -> None:
+    fake.answer_with = lambda _: (200, answer([{"metric": {"a": "\ud800x"}, "values": [[9, "1"]]}]))
+    (found,) = Prometheus(Source(url=fake.url)).samples("m", window_s=30, at_s=100.0)
+    assert found.labels == {"a": "?x"}
 
 
 def test_a_server_that_does_not_answer_in_time(fake: FakePrometheus) -> None:
