@@ -5,6 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +33,23 @@ _LOADS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_CAPACITY = (
+    ("cpu_allocatable_cores", "cores", 1.0),
+    ("cpu_used_cores", "used", 1.0),
+    ("cpu_others_cores", "by others", 1.0),
+    ("cpu_free_cores", "free", 1.0),
+    ("memory_allocatable_bytes", "MiB", 1 / 2**20),
+    ("memory_used_bytes", "used", 1 / 2**20),
+    ("memory_others_bytes", "by others", 1 / 2**20),
+    ("memory_free_bytes", "free", 1 / 2**20),
+    ("io_share", "disk busy %", 100.0),
+    ("receive_bytes_per_s", "in MB/s", 1e-6),
+    ("transmit_bytes_per_s", "out MB/s", 1e-6),
+    ("bandwidth_bytes_per_s", "link MB/s", 1e-6),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeatMap:
     """Numbers by row and column; NaN where nobody knows."""
 
@@ -44,14 +62,14 @@ class HeatMap:
 
     def shade(self, row: int, column: int) -> float:
         """From 0 to 1, by the scale that the cell belongs to; NaN stays NaN."""
-        scale = [
-            line[other]
-            for line in self.values
-            for other in ([column] if self.by_column else range(len(self.columns)))
-            if math.isfinite(line[other])
-        ]
-        most = max(scale, default=0.0)
+        most = self._most[column if self.by_column else 0]
         return self.values[row][column] / most if most > 0 else 0.0 * self.values[row][column]
+
+    @cached_property
+    def _most(self) -> tuple[float, ...]:
+        """The largest number of each column, or of all: every cell asks."""
+        parts = zip(*self.values, strict=True) if self.by_column else [chain(*self.values)]
+        return tuple(max(filter(math.isfinite, part), default=0.0) for part in parts)
 
 
 def register(app: typer.Typer) -> None:
@@ -91,27 +109,47 @@ def find_matrices(folder: str, namespace: str, topology: str) -> Matrices:
     """The matrices of whichever source measures the topology."""
     nested = () if "://" in folder else sorted(Path(folder).glob("*/store"))
     stores = [folder, *(str(one) for one in nested)]
-    seen: set[str] = set()
+    found: list[Matrices] = []
+    troubles: list[StoreUnreadable] = []
     for store in stores:
-        found = read_matrices(store)
-        if found is None:
+        try:
+            one = read_matrices(store, only=(namespace, topology))
+        except StoreUnreadable as error:
+            troubles.append(error)
             continue
-        if found.rows("task_load", namespace, topology):
-            return found
-        seen |= {f"{row['namespace']}/{row['topology']}" for row in found.tables["task_load"]}
-    known = f"; measured are {', '.join(sorted(seen))}" if seen else "; nothing is measured yet"
-    raise StoreUnreadable(f"no matrices of {namespace}/{topology} under {folder}{known}")
+        if one is not None and one.rows("task_load", namespace, topology):
+            found.append(one)
+    if found:
+        return max(found, key=lambda one: _currency(one, namespace, topology))
+    if troubles:
+        raise troubles[0]
+    raise StoreUnreadable(f"no matrices of {namespace}/{topology} under {folder}{_known(stores)}")
+
+
+def _currency(found: Matrices, namespace: str, topology: str) -> tuple[bool, float]:
+    """What the operator measures the topology by goes before what only happens to see it, such as
+    the store of a preset that it named once; then what was observed last.
+    """
+    rows = found.rows("coverage", namespace, topology)
+    return any(math.isfinite(_number(row["coverage"])) for row in rows), found.observed_at_s
+
+
+def _known(stores: Sequence[str]) -> str:
+    every = (read_matrices(store) for store in stores)
+    rows = (row for one in every if one is not None for row in one.tables["task_load"])
+    seen = sorted({f"{row['namespace']}/{row['topology']}" for row in rows})
+    return f"; measured are {', '.join(seen)}" if seen else "; nothing is measured yet"
 
 
 def heat_maps(found: Matrices, namespace: str, topology: str) -> list[HeatMap]:
-    """Traffic from task to task, what tasks did, and how far apart nodes are."""
+    """Traffic from task to task, what tasks did, how far apart nodes are, and what they have."""
     loads = found.rows("task_load", namespace, topology)
     tasks = sorted({row["task"] for row in loads}, key=_in_order)
     traffic = found.rows("dependency", namespace, topology)
     tasks += sorted({row["target_task"] for row in traffic} - set(tasks), key=_in_order)
     maps = [_traffic(traffic, tasks), _loads(loads)]
-    latency = _latency(found.tables["node_latency"])
-    return [*maps, latency] if latency.rows else maps
+    nodes = (_latency(found.tables["node_latency"]), _capacity(found.tables["node_capacity"]))
+    return [*maps, *(one for one in nodes if one.rows)]
 
 
 def _in_order(task: str) -> tuple[str, int]:
@@ -140,12 +178,23 @@ def _traffic(rows: Rows, tasks: Sequence[str]) -> HeatMap:
 
 def _loads(rows: Rows) -> HeatMap:
     ordered = sorted(rows, key=lambda row: _in_order(row["task"]))
+    return _by_column("loads of tasks", "task", ordered, _LOADS)
+
+
+def _capacity(rows: Rows) -> HeatMap:
+    ordered = sorted(rows, key=lambda row: str(row["node"]))
+    return _by_column("what nodes have and use", "node", ordered, _CAPACITY)
+
+
+def _by_column(
+    title: str, name: str, rows: Rows, columns: Sequence[tuple[str, str, float]]
+) -> HeatMap:
     return HeatMap(
-        title="loads of tasks",
-        rows=tuple(row["task"] for row in ordered),
-        columns=tuple(word for _, word, _ in _LOADS),
+        title=title,
+        rows=tuple(row[name] for row in rows),
+        columns=tuple(word for _, word, _ in columns),
         values=tuple(
-            tuple(_number(row[name]) * factor for name, _, factor in _LOADS) for row in ordered
+            tuple(_number(row[column]) * factor for column, _, factor in columns) for row in rows
         ),
         by_column=True,
     )
@@ -179,6 +228,7 @@ def _caption(found: Matrices, namespace: str, topology: str) -> str:
         for row in (*found.rows("coverage", namespace, topology), *found.rows("coverage", "", ""))
     ]
     covered = f"; coverage: {', '.join(shares)}" if shares else ""
+    covered += f"; the metrics source warned: {'; '.join(found.warnings)}" if found.warnings else ""
     return f"{namespace}/{topology}, observed {newest}, condensed by {found.engine}{covered}"
 
 

@@ -23,6 +23,9 @@ TABLES = (
     "coverage",
 )
 
+OF_TOPOLOGIES = frozenset(TABLES) - {"node_latency", "node_capacity"}
+"""Tables whose rows say which topology they are about; what is about none says so by no name."""
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -54,8 +57,12 @@ class Matrices:
         return found
 
 
-def read_matrices(root: str | Path) -> Matrices | None:
-    """The run that the pointer names; None before the first."""
+def read_matrices(root: str | Path, *, only: tuple[str, str] | None = None) -> Matrices | None:
+    """The run that the pointer names; None before the first.
+
+    Of the namespace and name of `only`, nothing of other topologies is read: a file has row groups
+    for each.
+    """
     # pyarrow takes a third of a second to import, and only a measuring operator needs it.
     from pyarrow import ArrowException
 
@@ -76,7 +83,7 @@ def read_matrices(root: str | Path) -> Matrices | None:
         run=str(pointer["run"]),
         engine=str(pointer.get("engine") or ""),
         observed_at_s=float(pointer["observed_at_s"]),
-        tables={table: _rows(files, f"{folder}/{table}.parquet") for table in TABLES},
+        tables={table: _rows(files, folder, table, only) for table in TABLES},
         warnings=tuple(map(str, pointer.get("warnings") or ())),
         is_partial=bool(pointer.get("is_partial")),
     )
@@ -123,12 +130,18 @@ def _located(root: str | Path) -> tuple[Any, str]:
     return files, place.rstrip("/")
 
 
-def _rows(files: Any, path: str) -> Rows:  # noqa: ANN401
+def _rows(files: Any, folder: str, table: str, only: tuple[str, str] | None) -> Rows:  # noqa: ANN401
     from pyarrow import ArrowException, parquet
 
+    wanted = None
+    if only is not None and table in OF_TOPOLOGIES:
+        wanted = [("namespace", "in", ("", only[0])), ("topology", "in", ("", only[1]))]
     try:
-        rows: Rows = parquet.read_table(path, filesystem=files).to_pylist()
+        rows: Rows = parquet.read_table(
+            f"{folder}/{table}.parquet", filesystem=files, filters=wanted
+        ).to_pylist()
     except (OSError, ArrowException) as error:
-        name = path.rpartition("/")[2]
-        raise StoreUnreadable(f"{name} of the matrix store cannot be read: {error}") from error
+        raise StoreUnreadable(
+            f"{table}.parquet of the matrix store cannot be read: {error}"
+        ) from error
     return rows

@@ -1,5 +1,7 @@
 """`thalweg matrix` shows what was measured, and a dash for what was not."""
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from thalweg_operator.command import build
+from thalweg_operator.command.matrix import HeatMap, find_matrices
 from thalweg_operator.errors import StoreUnreadable
+from thalweg_operator.observe.store import read_matrices
 from thalweg_spark.publish.store import publish
 from thalweg_spark.schemas import TABLES, TEXT, WHOLE
 
@@ -21,7 +25,15 @@ def row(table: str, **known: Any) -> dict[str, Any]:
     return {**blank, **known}
 
 
-def store(folder: Path, *, tasks: int = 3, name: str = "wc") -> Path:
+def store(
+    folder: Path,
+    *,
+    tasks: int = 3,
+    name: str = "wc",
+    preset: str = "thalweg",
+    observed_at_s: float = 1e9,
+    coverage: float = 0.5,
+) -> Path:
     """What a run would have published."""
     own = {"namespace": "default", "topology": name}
     tables: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
@@ -36,8 +48,17 @@ def store(folder: Path, *, tasks: int = 3, name: str = "wc") -> Path:
     tables["node_latency"] = [
         row("node_latency", source_node="a", target_node="<b>", latency_s=0.0125)
     ]
-    tables["coverage"] = [row("coverage", matrix="task_load", **own, coverage=0.5)]
-    publish(folder / "default-thalweg" / "store", tables, engine="spark", observed_at_s=1e9)
+    tables["coverage"] = [row("coverage", matrix="task_load", **own, coverage=coverage)]
+    tables["node_capacity"] = [
+        row("node_capacity", node="a", cpu_allocatable_cores=4.0, memory_used_bytes=2.0**30)
+    ]
+    publish(
+        folder / f"default-{preset}" / "store",
+        tables,
+        engine="spark",
+        observed_at_s=observed_at_s,
+        warnings=["store gateway down"],
+    )
     return folder
 
 
@@ -56,11 +77,66 @@ def test_in_the_terminal(tmp_path: Path) -> None:
     assert ["split-1", "–", "–", "–", "8.5"] in lines, "from task to task"
     assert ["split-2", "–", "–", "–", "–", "–", "102", "–", "–"] in lines, "unknown is no zero"
     assert ["a", "12.5", "–"] in lines, "from node to node, in ms"
+    assert ["a", "4", *"––––", "1024", *"––––––"] in lines, "what a node has"
+    assert "the metrics source warned: store gateway down" in said
 
 
 def test_a_store_by_its_address(tmp_path: Path) -> None:
     address = f"file://{store(tmp_path)}/default-thalweg/store"
     assert "default/wc, observed" in run("wc", "--folder", address)
+
+
+def test_after_a_change_of_preset_the_store_in_use_is_shown(tmp_path: Path) -> None:
+    """Whatever their names sort like; the old one may still see the topology and be kept fresh."""
+    store(tmp_path, preset="a-old", observed_at_s=1e9, tasks=1)
+    store(tmp_path, preset="b-new", observed_at_s=1.1e9, tasks=2)
+    store(tmp_path, preset="c-old", observed_at_s=0.9e9, tasks=1)
+    assert len(find_matrices(str(tmp_path), "default", "wc").tables["task_load"]) == 2
+    store(tmp_path, preset="d-other", observed_at_s=1.2e9, tasks=1, coverage=math.nan)
+    assert len(find_matrices(str(tmp_path), "default", "wc").tables["task_load"]) == 2
+    pointer = tmp_path / "default-a-old" / "store" / "CURRENT"
+    pointer.write_text(pointer.read_text().replace('"schema_version": ', '"schema_version": 9'))
+    assert len(find_matrices(str(tmp_path), "default", "wc").tables["task_load"]) == 2
+    with pytest.raises(StoreUnreadable, match="schema version"):
+        find_matrices(str(tmp_path), "default", "nope")
+
+
+def test_only_the_topology_asked_for_is_read(tmp_path: Path) -> None:
+    own = {"namespace": "default", "coverage": 1.0}
+    tables: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+    tables["coverage"] = [
+        *(row("coverage", **own, topology=name, matrix="task_load") for name in ("a", "wc", "z")),
+        row("coverage", matrix="node_latency"),
+    ]
+    tables["node_latency"] = [row("node_latency", source_node="a", target_node="b")]
+    publish(tmp_path, tables, engine="spark", observed_at_s=1.0)
+    found = read_matrices(tmp_path, only=("default", "wc"))
+    assert found is not None
+    assert [one["topology"] for one in found.tables["coverage"]] == ["wc", ""]
+    assert len(found.tables["node_latency"]) == 1
+
+
+def test_each_cell_is_looked_at_once_for_the_scale() -> None:
+    looks = 0
+
+    class Counted(tuple[float, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[float]:
+            nonlocal looks
+            looks += len(self)
+            return super().__iter__()
+
+    size = 30
+    names = tuple(map(str, range(size)))
+    values = tuple(Counted(range(size)) for _ in names)
+    for by_column in (False, True):
+        looks = 0
+        one = HeatMap(title="", rows=names, columns=names, values=values, by_column=by_column)
+        shades = [one.shade(row, column) for row in range(size) for column in range(size)]
+        assert looks == size * size
+        assert max(shades) == 1.0
+        assert one.shade(0, 10) == (1.0 if by_column else 10 / 29)
 
 
 def test_many_tasks_are_shown_by_vertex(tmp_path: Path) -> None:
