@@ -1,9 +1,10 @@
 """The five papers' experiments: `python -m bench papers [ra|sgp|ns|hd|md …]`, all without a word.
 
 Steady rows run in the analytic mode of the simulator, rows over time in its discrete-event mode.
-`--pictures FOLDER` draws them too, `--sensitivity` runs every gated row again with each constant
-halved and doubled. Two more words: `locality` compares near-source with Storm's own shuffle,
-`portfolio` says how often a paper finds a better placement than Auto.
+`--pictures FOLDER` draws them too; `--sensitivity` runs every gated row again with each constant,
+and each parameter that the paper does not state, halved and doubled. Two more words: `locality`
+compares near-source with Storm's own shuffle, `portfolio` says how often a paper finds a better
+placement than Auto.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bench.papers.contest import Contest
     from bench.papers.over_time import Run
     from bench.papers.rows import Row
     from bench.papers.running import Result
@@ -32,7 +34,9 @@ def main(*words: str) -> int:
     parser.add_argument("papers", nargs="*", choices=[[], *CONTESTS, *more], default=[])
     parser.add_argument("--pictures", type=Path, metavar="FOLDER")
     parser.add_argument("--sensitivity", action="store_true")
-    parser.add_argument("--steady", action="store_true", help="leave rows over time out")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--steady", action="store_true", help="leave rows over time out")
+    either.add_argument("--runs", action="store_true", help="only rows over time")
     asked = parser.parse_args(list(words))
     for word in asked.papers or [*CONTESTS, *more]:
         sys.stderr.write(f"{word} …\n")
@@ -73,30 +77,54 @@ def _told(lines: Sequence[Line], what: str) -> Iterator[Line]:
 def _page(word: str, asked: "Namespace") -> Iterator[str]:
     """Part by part, as they are done: the whole takes minutes."""
     from bench.papers.contest import CONTESTS
-    from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
-    from bench.papers.gates import is_gated, sensitivity
-    from bench.papers.over_time import run_over_time
-    from bench.papers.running import run_row
-    from bench.papers.telling import draw, told, told_over_time, told_sensitivity
 
     contest = CONTESTS[word]
+    yield f"## {contest.title}"
+    if not asked.runs:
+        yield from _steady(contest, asked)
+    if not asked.steady:
+        yield from _over_time(contest)
+    if asked.sensitivity:
+        yield _sensitivity(contest)
+
+
+def _steady(contest: "Contest", asked: "Namespace") -> Iterator[str]:
+    from bench.papers.equal_nodes import at_equal_nodes, told_at_equal_nodes
+    from bench.papers.growth import told_growth
+    from bench.papers.running import run_row
+    from bench.papers.telling import draw, told
+
     systems = contest.systems
     results = [run_row(row, systems) for row in _told(contest.rows, "row")]
-    yield f"## {contest.title}"
     yield told(contest, results)
+    if contest.growths:
+        yield told_growth(contest.growths, results)
     if asked.pictures is not None:
-        draw(contest, results, asked.pictures / f"{word}-stream.svg")
+        draw(contest, results, asked.pictures / f"{contest.word}-stream.svg")
     again = [at_equal_nodes(one, systems, contest.strategy) for one in _told(results, "again")]
     equal = [one for one in again if one is not None]
     if equal:
         yield told_at_equal_nodes(equal, systems, contest.strategy)
     for table in contest.more:
         yield table()
-    if contest.runs and not asked.steady:
-        runs = _told(contest.runs, "run")
-        timed = [one for run in runs for one in run_over_time(run, contest.over_time)]
-        yield told_over_time(timed)
-    if asked.sensitivity:
-        gated_rows = [row for row in contest.rows if is_gated(row)]
-        gated = [sensitivity(row, systems) for row in _told(gated_rows, "sensitivity of")]
-        yield told_sensitivity(gated)
+
+
+def _over_time(contest: "Contest") -> Iterator[str]:
+    from bench.papers.over_time import run_over_time
+    from bench.papers.telling import told_over_time
+
+    runs = _told(contest.runs, "run")
+    timed = [one for run in runs for one in run_over_time(run, contest.over_time)]
+    if timed:
+        yield told_over_time(timed, contest.strategy)
+
+
+def _sensitivity(contest: "Contest") -> str:
+    from bench.papers.gates import is_gated, sensitivity
+    from bench.papers.parameters import with_varied_parameters
+    from bench.papers.telling import told_sensitivity
+
+    systems = contest.systems
+    variants = with_varied_parameters(systems)
+    rows = _told([row for row in contest.rows if is_gated(row)], "sensitivity of")
+    return told_sensitivity([sensitivity(row, systems, variants) for row in rows])

@@ -1,10 +1,11 @@
 """Who takes part in which paper's rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.papers import alphas, checks, hd, md, ns, preliminary, ra, sgp
-from bench.papers.grouping import near_source
+from bench.papers.grouping import near_source, weighted_by_load
+from bench.papers.growth import Growth
 from bench.papers.over_time import Run
 from bench.papers.rows import Row
 from bench.papers.systems import (
@@ -18,6 +19,10 @@ from bench.papers.systems import (
     System,
     strategy,
 )
+from thalweg_scheduling.model.graph import GroupingType
+from thalweg_scheduling.strategies import strategy_named
+
+_NEAR, _WEIGHTED = GroupingType.NEAR_SOURCE, GroupingType.WEIGHTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,7 @@ class Contest:
     baselines: tuple[System, ...]
     challengers: Callable[[], Sequence[System]]
     """The paper and ours; made late, so that a strategy that is missing spoils no other paper."""
+    growths: tuple[Growth, ...] = ()
     more: tuple[Callable[[], str], ...] = ()
     """Tables of another shape."""
 
@@ -44,10 +50,12 @@ class Contest:
     def over_time(self) -> tuple[System, ...]:
         """Those with a published rule, the paper and ours; Md-Stream scales in its runs."""
         rules = tuple(each for each in self.baselines if each.kind is Kind.RULE)
-        scales = self.word in ("sgp", "md")
-        regroup = near_source if self.word == "ns" else None
-        ours = (strategy(name, scales=scales, regroup=regroup) for name in (self.strategy, "Auto"))
-        return (*rules, *ours)
+        return (*rules, *(self._scaling(each) for each in self.challengers()))
+
+    def _scaling(self, system: System) -> System:
+        if self.word != "md":
+            return system
+        return replace(system, scale=strategy_named(system.name).scale)
 
 
 CONTESTS = {
@@ -58,6 +66,7 @@ CONTESTS = {
             title="Ra-Stream",
             strategy="RaStream",
             rows=ra.ROWS,
+            growths=ra.GROWTHS,
             runs=ra.RUNS,
             baselines=(EVEN, R_STORM, SP_ANT),
             challengers=lambda: (strategy("RaStream"), strategy("Auto")),
@@ -68,11 +77,16 @@ CONTESTS = {
             strategy="SgpStream",
             rows=sgp.ROWS,
             runs=sgp.RUNS,
-            more=(checks.placed_by_anyone, checks.more_tasks, preliminary.more_and_more),
+            more=(
+                checks.placed_by_anyone,
+                checks.more_tasks,
+                preliminary.more_and_more,
+                preliminary.rising,
+            ),
             baselines=(RAS, EVEN),
             challengers=lambda: (
-                strategy("SgpStream", scales=True),
-                strategy("Auto", scales=True),
+                strategy("SgpStream", scales=True, regroup=weighted_by_load, grouping=_WEIGHTED),
+                strategy("Auto", scales=True, regroup=weighted_by_load, grouping=_WEIGHTED),
             ),
         ),
         Contest(
@@ -80,12 +94,13 @@ CONTESTS = {
             title="Ns-Stream",
             strategy="NsStream",
             rows=ns.ROWS,
+            growths=ns.GROWTHS,
             runs=ns.RUNS,
             more=(lambda: alphas.told(alphas.run()), preliminary.before_near_source),
             baselines=(EVEN, R_STORM, TOP_STORM, SP_ANT),
             challengers=lambda: (
-                strategy("NsStream", regroup=near_source),
-                strategy("Auto", regroup=near_source),
+                strategy("NsStream", regroup=near_source, grouping=_NEAR),
+                strategy("Auto", regroup=near_source, grouping=_NEAR),
             ),
         ),
         Contest(

@@ -6,12 +6,12 @@ least half of what the best plan known gains. Beside it the paper's gain, half o
 even the best plan known does not reach half, the gain is out of reach in this model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
 
-from bench.papers.rows import Measure, Row
+from bench.papers.rows import Measure, Row, numbers_of
 from bench.papers.running import Result, run_row
 from bench.papers.setting import VARIED
 from bench.papers.systems import Kind, System
@@ -31,13 +31,38 @@ class Order:
 
 def orders(result: Result) -> list[Order]:
     """Every pair that counts, and whether it holds here."""
-    numbers = result.row.paper
+    numbers = {
+        name: number
+        for name, number in numbers_of(result.row.paper).items()
+        if _counts(result, name)
+    }
+    ranked = [name for name in result.row.ranks if _counts(result, name)]
+    more_is_better = result.row.measure.more_is_better
+    return [
+        *orders_apart(numbers, result.values, more_is_better=more_is_better),
+        *(
+            Order(
+                better=better,
+                worse=worse,
+                holds=result.beats(result.values[better], result.values[worse]),
+            )
+            for better, worse in combinations(ranked, 2)
+        ),
+    ]
+
+
+def orders_apart(
+    numbers: Mapping[str, float], values: Mapping[str, float], *, more_is_better: bool
+) -> list[Order]:
+    """Every pair that the paper's numbers set apart, and whether ours come in that order."""
     found = []
-    for one, other in combinations([name for name in numbers if _counts(result, name)], 2):
+    for one, other in combinations(numbers, 2):
         if abs(numbers[one] - numbers[other]) < APART * max(numbers[one], numbers[other]):
             continue
-        better, worse = (one, other) if result.beats(numbers[one], numbers[other]) else (other, one)
-        holds = result.beats(result.values[better], result.values[worse])
+        first = (numbers[one] > numbers[other]) is more_is_better
+        better, worse = (one, other) if first else (other, one)
+        more, less = (better, worse) if more_is_better else (worse, better)
+        holds = values[more] > values[less]
         found.append(Order(better=better, worse=worse, holds=holds))
     return found
 
@@ -80,8 +105,10 @@ class Sensitivity:
         return len(self.held_by) + len(self.broken_by)
 
 
-def sensitivity(row: Row, systems: Sequence[System]) -> Sensitivity:
-    """Halve and double every constant."""
+def sensitivity(
+    row: Row, systems: Sequence[System], variants: Mapping[str, Sequence[System]] | None = None
+) -> Sensitivity:
+    """Halve and double every constant; then run the variants of the systems as they are."""
     held: list[str] = []
     broken: list[str] = []
     for name in VARIED:
@@ -90,12 +117,18 @@ def sensitivity(row: Row, systems: Sequence[System]) -> Sensitivity:
             if getattr(constants, name) == 0:
                 continue
             setting = row.setting.with_constants(constants.scaled(name, factor))
-            pairs = orders(run_row(replace(row, setting=setting), systems, seeds=(1,), tries=0))
-            kept = all(pair.holds for pair in pairs)
+            kept = _keeps_order(replace(row, setting=setting), systems)
             (held if kept else broken).append(f"{name} × {factor:g}")
+    for label, others in (variants or {}).items():
+        (held if _keeps_order(row, others) else broken).append(label)
     return Sensitivity(row=row, held_by=tuple(held), broken_by=tuple(broken))
+
+
+def _keeps_order(row: Row, systems: Sequence[System]) -> bool:
+    return all(pair.holds for pair in orders(run_row(row, systems, seeds=(1,), tries=0)))
 
 
 def is_gated(row: Row) -> bool:
     """Whether a row's order counts."""
-    return not row.contradicts and bool(row.paper) and row.measure is not Measure.NODES
+    is_told = bool(numbers_of(row.paper)) or bool(row.ranks)
+    return not row.contradicts and is_told and row.measure is not Measure.NODES

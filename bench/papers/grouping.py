@@ -9,11 +9,17 @@ import numpy as np
 from bench.papers.trial import NOISE, Layout, measured, try_out
 from thalweg_scheduling.group import LoadAwareLocal, Origin, Receiver
 from thalweg_scheduling.group.near_source import ALPHA
-from thalweg_scheduling.group.weighing import near_source_flows
+from thalweg_scheduling.group.weighing import near_source_flows, weigh_by_load
+from thalweg_scheduling.group.weighted import WEIGHT_STEPS, WeightSteps
 from thalweg_scheduling.model.arrays import Floats, Ints
+from thalweg_scheduling.model.graph import GroupingType
 
 ROUNDS = 3
 """Fewer tuples from afar make a task faster, which raises its cap: it settles quickly."""
+WEIGHINGS = 20
+"""How often weights follow the load before they are taken as settled."""
+STILL = 1e-3
+"""Shares that change by less have settled."""
 LOOKS = 150
 """How often senders look at the load before their weights are taken as settled."""
 
@@ -37,6 +43,36 @@ def near_source(
             break
         layout = _with_shares(layout, edge, flows)
     return layout
+
+
+def weighted_by_load(
+    layout: Layout,
+    rate_per_s: float,
+    rng: np.random.Generator,
+    *,
+    edge: int = 0,
+    steps: WeightSteps = WEIGHT_STEPS,
+    noise: float = NOISE,
+) -> Layout:
+    """Sgp-Stream's Algorithm 2 on one edge, turn after turn until the shares stay as they are."""
+    for _ in range(WEIGHINGS):
+        snapshot = measured(layout, rate_per_s, rng, noise=noise)
+        edges = list(snapshot.edges)
+        edges[edge] = replace(edges[edge], grouping=GroupingType.WEIGHTED)
+        found = weigh_by_load(replace(snapshot, edges=tuple(edges)), layout.node, steps=steps)
+        ends = edges[edge]
+        before = layout.shares.get(edge)
+        for weights in found[:1]:
+            share = np.array(list(weights.shares.values()))
+            senders = int(np.count_nonzero(snapshot.vertex_of == ends.source))
+            layout = _with_shares(layout, edge, np.tile(share, (senders, 1)))
+        if not found or (before is not None and _moved(before, layout.shares[edge]) < STILL):
+            break
+    return layout
+
+
+def _moved(before: Floats, after: Floats) -> float:
+    return float(np.abs(after - before).max())
 
 
 def load_aware_local(

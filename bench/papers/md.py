@@ -15,7 +15,7 @@ that sending costs and by crowding.
 
 from itertools import pairwise
 
-from bench.papers.over_time import Run, Span, component_ms
+from bench.papers.over_time import Run, Span, component_ms, cpu_percent
 from bench.papers.rows import Measure, Row
 from bench.papers.setting import Constants, Machine, Setting, Step, Stream
 from thalweg_scheduling.model.graph import GroupingType
@@ -130,6 +130,22 @@ RUNS = (
                 begin_s=1800,
                 end_s=3600,
                 paper={"MdStream": 18.5, "Even": 43, "R-Storm": 38},
+            ),
+            *(
+                Span(
+                    name=f"Md-7, {name}",
+                    unit="CPU of the nodes used, %",
+                    read=cpu_percent,
+                    begin_s=begin_s,
+                    end_s=end_s,
+                    paper={"MdStream": number, "Even": 36.5, "R-Storm": 40.5},
+                    more_is_better=True,
+                )
+                for name, begin_s, end_s, number in (
+                    ("minute 5", 240, 300, 55),
+                    ("minute 10", 540, 600, 55),
+                    ("15–60 min", 900, 3600, 60.5),
+                )
             ),
         ),
     ),

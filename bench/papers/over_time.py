@@ -1,9 +1,10 @@
 """Rows over time: rates that change, strategies that follow, in discrete-event simulation.
 
-Baselines lay tasks out once and leave them there. A paper's strategy looks every 30 s; it scales if
-it scales at all, and places everything anew where the stream has changed by a tenth (no paper says
-when). A change stops the whole topology for `REBALANCE_S`, as Storm's does; Auto moves make before
-break. Strategies see samples with noise.
+Baselines lay tasks out once and leave them there, and so does Ns-Stream, before anything runs. A
+paper's strategy looks every 30 s; it scales if it scales at all, places anew where there is an
+occasion (`following`), and sets the shares of its edges. A change of places stops the topology as a
+whole for `REBALANCE_S`, as Storm's does; Auto moves make before break. Strategies see samples with
+noise.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,26 +13,26 @@ from types import MappingProxyType
 
 import numpy as np
 
+from bench.papers.following import Following
+from bench.papers.rows import Said, numbers_of
 from bench.papers.setting import Setting
-from bench.papers.systems import EVEN, Kind, System, by_traffic, keeps_slots, lay_out
-from thalweg_scheduling.decide import assignments_of, decide
+from bench.papers.systems import EVEN, Kind, Sight, System, lay_out
+from bench.papers.trial import Layout
 from thalweg_scheduling.model.graph import GroupingType
 from thalweg_scheduling.model.limits import Permits, PlacementLimits
-from thalweg_scheduling.model.plan import NOTHING_TO_DO, Move, Plan
-from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.simulate.changing import Moving
 from thalweg_scheduling.simulate.profiles import Profile
 from thalweg_scheduling.simulate.sampling import MemoryUse
 from thalweg_scheduling.simulate.stage import Program
 from thalweg_scheduling.simulate.trial import Scenario, run_trial
 from thalweg_scheduling.simulate.windows import Trial
-from thalweg_scheduling.strategies import strategy_named
 
 REBALANCE_S = 2.0
 """Such that it adds some 40 ms to the mean of a minute, as Hd-Stream's re-scheduling does."""
 SWITCH_S = 0.1
-CHANGED = 0.1
 LOOK_S = 30.0
+EQ_6 = (0.50, 0.35, 0.15)
+"""Ra-Stream's α and β, and what is left: for CPU, memory and the network."""
 
 Reading = Callable[[Trial, Setting, float, float], float]
 """A number of a run between two times."""
@@ -46,7 +47,8 @@ class Span:
     read: Reading
     begin_s: float
     end_s: float
-    paper: Mapping[str, float]
+    paper: Mapping[str, Said]
+    more_is_better: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,10 @@ class Run:
     profile: Profile
     duration_s: float
     spans: tuple[Span, ...]
+    base: str = "Even"
+    """The baseline that gains are told against."""
+    contradicts: str = ""
+    """Why it is reported only; empty where it counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,20 @@ class Told:
     run: Run
     span: Span
     values: Mapping[str, float]
+
+    def gain(self, name: str) -> float:
+        """How much better than the baseline a system is, as a share of the baseline's number."""
+        return self._gain(self.values[name], self.values[self.run.base])
+
+    def paper_gain(self, name: str) -> float | None:
+        """The same by the paper's numbers."""
+        numbers = numbers_of(self.span.paper)
+        if name not in numbers or self.run.base not in numbers:
+            return None
+        return self._gain(numbers[name], numbers[self.run.base])
+
+    def _gain(self, value: float, base: float) -> float:
+        return value / base - 1 if self.span.more_is_better else 1 - value / base
 
 
 def latency_ms(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
@@ -116,6 +136,28 @@ def mean_use_percent(trial: Trial, setting: Setting, begin_s: float, end_s: floa
     return (cpu_percent(trial, setting, begin_s, end_s) + 100 * float(np.mean(memory))) / 2
 
 
+def resources_percent(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
+    """Ra-Stream's Eq 6, the mean over the nodes that are used."""
+    return float(np.mean(_resources(trial, setting, begin_s, end_s)))
+
+
+def resources_spread(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> float:
+    """How far the same is from its mean, window by window: the standard deviation."""
+    return float(np.std(_resources(trial, setting, begin_s, end_s)))
+
+
+def _resources(trial: Trial, setting: Setting, begin_s: float, end_s: float) -> list[float]:
+    there = np.array([machine.memory_bytes for machine in setting.machines])
+    found = []
+    for one in trial.windows:
+        if begin_s < one.at_s <= end_s + 1e-9:
+            used = one.memory_bytes > 0
+            parts = (one.node_utilization, one.memory_bytes / there, one.network_utilization)
+            weighted = sum(weight * part for weight, part in zip(EQ_6, parts, strict=True))
+            found.append(100 * float(np.asarray(weighted)[used].mean()))
+    return found
+
+
 def capacity_of(vertex: int) -> Reading:
     """Storm's capacity of a vertex: how busy its tasks are."""
 
@@ -145,10 +187,12 @@ def run_over_time(run: Run, systems: Sequence[System], *, seed: int = 1) -> list
 
 
 def try_over_time(run: Run, system: System, *, seed: int) -> Trial:
-    """One system's run; those that follow the stream begin with Even's layout."""
-    setting = run.setting if system.regroup is None else near_setting(run.setting)
+    """One system's run; those that place anew begin with Even's layout."""
+    setting = run.setting
+    if system.grouping is not None:
+        setting = grouped_setting(setting, system.grouping)
     follows = system.kind in (Kind.PAPER, Kind.OURS)
-    first = lay_out(EVEN if follows else system, setting, run.profile.rate_per_s(0.0))
+    first = first_layout(system, setting, run.profile.rate_per_s(0.0))
     constants = setting.constants
     limits = setting.snapshot().limits
     placement = PlacementLimits(shared_processes=True, cool_down_s=LOOK_S)
@@ -173,78 +217,21 @@ def try_over_time(run: Run, system: System, *, seed: int) -> Trial:
         if system.kind is Kind.OURS
         else Moving(rebalance_s=REBALANCE_S),
     )
-    decider = _Following(system, setting) if follows else None
+    decider = Following(system, setting) if follows else None
     return run_trial(scenario, decider, seed=seed)
 
 
-def near_setting(setting: Setting, edge: int = 0) -> Setting:
-    """The same with one edge near-source, as it is while a topology runs."""
+def first_layout(system: System, setting: Setting, rate_per_s: float) -> Layout:
+    """What runs at the beginning."""
+    if system.deploys_once:
+        once = replace(system, sight=Sight.SUBMITTED, regroup=None, scale=None)
+        return lay_out(once, setting, rate_per_s)
+    follows = system.kind in (Kind.PAPER, Kind.OURS)
+    return lay_out(EVEN if follows else system, setting, rate_per_s)
+
+
+def grouped_setting(setting: Setting, grouping: GroupingType, edge: int = 0) -> Setting:
+    """The same with another grouping on one edge, as it is while a topology runs."""
     streams = list(setting.streams)
-    streams[edge] = replace(streams[edge], grouping=GroupingType.NEAR_SOURCE)
+    streams[edge] = replace(streams[edge], grouping=grouping)
     return replace(setting, streams=tuple(streams))
-
-
-class _Following:
-    """A strategy that follows the stream."""
-
-    def __init__(self, system: System, setting: Setting) -> None:
-        self._system, self._setting = system, setting
-        self._placed_by = 0.0
-        """The stream by which tasks were last placed, tuples/s."""
-
-    def __call__(self, snapshot: Snapshot, now_s: float, rng: np.random.Generator) -> Plan:
-        name, permits = self._system.name, snapshot.limits.permits
-        if name == "Auto" or snapshot.unplaced.size:
-            return self._in_slots(snapshot, decide(snapshot, name, now_s=now_s, rng=rng))
-        only = replace(snapshot.limits, permits=replace(permits, move=False))
-        plan = decide(replace(snapshot, limits=only), name, now_s=now_s, rng=rng)
-        flows = 0.0 if snapshot.traffic is None else float(snapshot.traffic.tuples_per_s.sum())
-        if plan.replicas:
-            # The tasks that come are placed beside the others; then all are placed anew.
-            self._placed_by = 0.0
-            return plan
-        if abs(flows - self._placed_by) <= CHANGED * self._placed_by or flows <= 0:
-            return plan
-        self._placed_by = flows
-        return self._anew(snapshot, plan, rng)
-
-    def _anew(self, snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> Plan:
-        everyone = np.ones(len(snapshot.placement), dtype=np.bool_)
-        place = strategy_named(self._system.name).place
-        proposal = place(snapshot, movable=everyone, rng=rng)
-        if proposal.missing:
-            return plan
-        moves = tuple(
-            Move(task=task, source=snapshot.nodes[a], target=snapshot.nodes[b])
-            for task, a, b in zip(
-                snapshot.task_names, snapshot.placement, proposal.node, strict=True
-            )
-            if a != b
-        )
-        processes = dict(zip(snapshot.task_names, proposal.process.tolist(), strict=True))
-        placed = Plan(
-            strategy=self._system.name,
-            assignments=assignments_of(snapshot, proposal.node),
-            processes=MappingProxyType(processes),
-            moves=moves,
-            reasons=(NOTHING_TO_DO,),
-            memory=plan.memory,
-        )
-        return self._in_slots(snapshot, placed)
-
-    def _in_slots(self, snapshot: Snapshot, plan: Plan) -> Plan:
-        """The same with processes as the setting allows them."""
-        position = {name: place for place, name in enumerate(snapshot.nodes)}
-        if plan.replicas or len(plan.assignments) != len(snapshot.task_names):
-            return plan
-        node = np.array([position[plan.assignments[name]] for name in snapshot.task_names])
-        replicas = {vertex.name: vertex.replicas for vertex in snapshot.vertices}
-        setting = self._setting.with_replicas(replicas)
-        process = np.array([plan.processes.get(name, -1) for name in snapshot.task_names])
-        if not plan.processes or keeps_slots(setting, node, process):
-            return plan
-        slots = by_traffic(setting, node, snapshot).tolist()
-        return replace(
-            plan,
-            processes=MappingProxyType(dict(zip(snapshot.task_names, slots, strict=True))),
-        )

@@ -7,21 +7,40 @@ that is worth.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from bench.papers import sgp
+from bench.papers.over_time import Run, latency_ms, try_over_time
 from bench.papers.setting import Constants, Machine, Setting, Step, Stream
 from bench.papers.systems import EVEN, lay_out
 from bench.papers.trial import Layout, try_out
 from bench.tables import table
 from thalweg_scheduling.model.arrays import Floats
+from thalweg_scheduling.simulate.profiles import Profile, ramp
 
 READER, LEFT, RIGHT, COUNT = range(4)
 ZIPF = (-2.0, 2.0)
-RATES = (100.0, 1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0, 10_000.0, 50_000.0, 70_000.0)
+RATES = (
+    *(100.0, 1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0),
+    *(10_000.0, 20_000.0, 50_000.0, 70_000.0),
+)
+MINUTE_S = 60.0
+RISES = (
+    (
+        "100 → 1,000, then by 1,000",
+        Profile(
+            times_s=(0.0, 1800.0, 1801.0, 2100.0, 2101.0, 2400.0, 2401.0, 2700.0, 2701.0),
+            rates_per_s=(100.0, 1e3, 2e3, 2e3, 3e3, 3e3, 4e3, 4e3, 5e3),
+            is_ramp=True,
+        ),
+        (15, 30, 35, 40, 45, 50),
+    ),
+    ("10,000 → 50,000", ramp((10_000, 0), (50_000, 1800)), (1, 15, 30, 50)),
+    ("20,000 → 70,000", ramp((20_000, 0), (70_000, 1800)), (1, 15, 30, 50)),
+)
+"""The rates of Figs. 5 and 6, and the minutes that are told; of the last two no time is stated."""
 
 RHOMBUS = Setting(
     name="COMMCount 1-2-1",
@@ -57,20 +76,7 @@ def before_near_source() -> str:
 def more_and_more() -> str:
     """Sgp-Stream §3, case 2: the tasks stay, the rate rises. Steady states, Even's layout."""
     word_count = sgp.STEADY
-    top_n = replace(
-        word_count,
-        name="Top-N",
-        steps=(
-            Step(name="source", tasks=5, cost=0.5),
-            Step(name="count", tasks=1, cost=1.0),
-            Step(name="rank", tasks=1, cost=0.8),
-            Step(name="merge", tasks=1, cost=0.5),
-        ),
-        streams=tuple(
-            Stream(source=a, target=b)
-            for a, b in (("source", "count"), ("count", "rank"), ("rank", "merge"))
-        ),
-    )
+    top_n = sgp.TOP_N.with_replicas({"source": 5})
     rows = []
     for rate in RATES:
         found = [try_out(lay_out(EVEN, one, rate), rate) for one in (word_count, top_n)]
@@ -82,6 +88,29 @@ def more_and_more() -> str:
             )
         )
     return table(("tuples/s", "WordCount 3-1-1", "Top-N 5-1-1-1", "its ms", "its ms"), rows)
+
+
+def rising() -> str:
+    """The same over time: WordCount 3-1-1 under Even, nothing scales and nothing moves."""
+    rows = []
+    for name, profile, minutes in RISES:
+        run = Run(
+            name=name,
+            setting=sgp.STEADY,
+            profile=profile,
+            duration_s=MINUTE_S * minutes[-1],
+            spans=(),
+        )
+        trial = try_over_time(run, EVEN, seed=1)
+        for minute in minutes:
+            end_s = MINUTE_S * minute
+            offered, through = (
+                trial.mean(word, end_s - MINUTE_S, end_s)
+                for word in ("offered_per_s", "throughput_per_s")
+            )
+            latency = latency_ms(trial, sgp.STEADY, end_s - MINUTE_S, end_s)
+            rows.append((name, minute, f"{offered:,.0f}", f"{through:,.0f}", f"{latency:,.2f}"))
+    return table(("tuples/s", "minute", "offered", "through", "latency, ms"), rows)
 
 
 def _skewed(node: Sequence[int], process: Sequence[int]) -> tuple[float, float]:

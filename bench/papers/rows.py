@@ -6,6 +6,14 @@ from enum import Enum
 
 from bench.papers.setting import Setting
 
+Said = float | str
+"""What a paper has of a system: a number, or words where it has no more than a range."""
+
+
+def numbers_of(paper: Mapping[str, Said]) -> dict[str, float]:
+    """The numbers of what a paper says: only with these can be reckoned."""
+    return {name: said for name, said in paper.items() if not isinstance(said, str)}
+
 
 class Measure(Enum):
     """What is compared, and its unit."""
@@ -51,11 +59,13 @@ class Row:
     rate_per_s: float
     base: str
     """The baseline that gains are told against."""
-    paper: Mapping[str, float]
-    """The paper's numbers by system; a system without one is run all the same."""
+    paper: Mapping[str, Said]
+    """What the paper has by system; a system without anything is run all the same."""
     fitted: tuple[str, ...] = ()
     """Systems whose number the constants were fitted to: they agree by construction."""
     contradicts: str = ""
     """Why it is reported only; empty where it counts."""
+    ranks: tuple[str, ...] = ()
+    """Whom the paper has before whom where it has no numbers, the best first."""
     pending: float = 0.0
     """Tuples in flight where the source is held back by their number."""

@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from bench.papers.rows import Measure, Row
+from bench.papers.rows import Measure, Row, numbers_of
 from bench.papers.setting import Setting
 from bench.papers.systems import Kind, NoRoom, Sight, System, by_traffic, lay_out
 from bench.papers.trial import Layout, Outcome, measured, try_out
@@ -55,7 +55,7 @@ class Result:
 
     def paper_gain(self, name: str) -> float | None:
         """The same by the paper's numbers."""
-        numbers = self.row.paper
+        numbers = numbers_of(self.row.paper)
         if name not in numbers or self.row.base not in numbers:
             return None
         return self._gain(numbers[name], numbers[self.row.base])

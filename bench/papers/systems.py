@@ -15,6 +15,7 @@ import numpy as np
 from bench.papers.setting import NOW_S, Setting
 from bench.papers.trial import Layout, measured, try_out
 from thalweg_scheduling.model.arrays import Floats, Ints
+from thalweg_scheduling.model.graph import GroupingType
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.place.baselines import BASELINES
@@ -50,6 +51,7 @@ class Sight(Enum):
     REQUESTS = "requests"
     TRAFFIC = "requests and traffic"
     MEASURED = "everything measured"
+    SUBMITTED = "requests, before anything runs"
 
 
 Regroup = Callable[[Layout, float, np.random.Generator], Layout]
@@ -71,6 +73,10 @@ class System:
     """Whether its proposal says who shares a process."""
     in_turn: bool = True
     """Otherwise: whether tasks take the slots of a node in turn, as Storm's do, or by traffic."""
+    grouping: GroupingType | None = None
+    """What the first edge is while a topology runs, where `regroup` says what comes of it."""
+    deploys_once: bool = False
+    """Whether it lays tasks out before anything runs and leaves them there."""
 
 
 EVEN = System(name="Even", kind=Kind.RULE, place=STRATEGIES["Even"].place, sight=Sight.DEFAULTS)
@@ -93,6 +99,7 @@ def strategy(
     name: str,
     *,
     regroup: Regroup | None = None,
+    grouping: GroupingType | None = None,
     scales: bool = False,
     in_turn: bool = False,
 ) -> System:
@@ -111,6 +118,8 @@ def strategy(
         regroup=regroup,
         own_processes=not (ours or in_turn),
         in_turn=in_turn,
+        grouping=grouping,
+        deploys_once=name == "NsStream",
     )
 
 
@@ -180,6 +189,8 @@ def _seen(
     before: Layout | None,
     rng: np.random.Generator,
 ) -> Snapshot:
+    if system.sight is Sight.SUBMITTED:
+        return setting.snapshot()
     if system.sight is Sight.DEFAULTS or before is None:
         return setting.as_declared()
     found = measured(before, rate_per_s, rng)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.papers.contest import Contest
-from bench.papers.gates import Sensitivity, verdict
+from bench.papers.gates import Sensitivity, orders_apart, verdict
 from bench.papers.over_time import Told
+from bench.papers.rows import Said, numbers_of
 from bench.papers.running import Result
 from bench.tables import percent, table
 
@@ -29,20 +30,45 @@ def _broken(one: Sensitivity) -> str:
     return ", ".join(one.broken_by) or "–"
 
 
-def told_over_time(found: Sequence[Told]) -> str:
-    """One line for each stretch of a run."""
+def told_over_time(found: Sequence[Told], strategy: str) -> str:
+    """One line for each stretch of a run, and what it is worth beside the baseline."""
     names = list(found[0].values)
-    rows = [
-        (one.run.name, one.span.name, one.span.unit, *(_timed(one, name) for name in names))
-        for one in found
-    ]
-    return table(("run", "when", "measure", *names), rows)
+    rows = []
+    for one in found:
+        paper = one.paper_gain(strategy)
+        rows.append(
+            (
+                one.run.name,
+                one.span.name,
+                one.span.unit,
+                *(_timed(one, name) for name in names),
+                "–" if paper is None else percent(paper),
+                percent(one.gain(strategy)),
+                percent(one.gain("Auto")) if "Auto" in one.values else "–",
+                _held(one),
+            )
+        )
+    gains = ("paper's gain", f"{strategy} here", "Auto here")
+    return table(("run", "when", "measure", *names, *gains, "order"), rows)
+
+
+def _held(one: Told) -> str:
+    """How many of the pairs that the paper sets apart come in its order here."""
+    if one.run.contradicts:
+        return "reported only"
+    numbers = {name: n for name, n in numbers_of(one.span.paper).items() if name in one.values}
+    pairs = orders_apart(numbers, one.values, more_is_better=one.span.more_is_better)
+    return f"{sum(pair.holds for pair in pairs)} of {len(pairs)}" if pairs else "–"
 
 
 def _timed(one: Told, name: str) -> str:
     paper = one.span.paper.get(name)
     words = _short(one.values[name])
-    return words if paper is None else f"{words} (paper {_short(paper)})"
+    return words if paper is None else f"{words} (paper {_said(paper)})"
+
+
+def _said(paper: Said) -> str:
+    return paper if isinstance(paper, str) else _short(paper)
 
 
 def _numbers(contest: Contest, results: Sequence[Result]) -> str:
@@ -67,7 +93,7 @@ def _cell(result: Result, name: str) -> str:
     words = _short(result.values[name])
     if name in result.row.paper:
         mark = ", fitted" if name in result.row.fitted else ""
-        words += f" (paper {_short(result.row.paper[name])}{mark})"
+        words += f" (paper {_said(result.row.paper[name])}{mark})"
     return f"{words}, {result.nodes[name]} nodes"
 
 

@@ -9,7 +9,8 @@ import pytest
 from bench.papers import main, ns, ra, sgp
 from bench.papers.contest import CONTESTS
 from bench.papers.gates import orders, sensitivity, verdict
-from bench.papers.grouping import load_aware_local, near_source
+from bench.papers.grouping import load_aware_local, near_source, weighted_by_load
+from bench.papers.growth import Growth, told_growth
 from bench.papers.rows import Measure, Row
 from bench.papers.running import Result, run_row, value_of
 from bench.papers.setting import Constants
@@ -61,6 +62,42 @@ def test_gains_captured_share_and_bound() -> None:
     more = reached(replace(LATENCY, measure=Measure.BOTTLENECK), 20.0, RaStream=18.0, Even=12.0)
     assert more.gain("RaStream") == pytest.approx(0.5)
     assert more.captured("RaStream") == pytest.approx(0.75)
+
+
+def test_an_order_without_numbers_counts_too() -> None:
+    shown = replace(LATENCY, paper={}, ranks=("RaStream", "Even"))
+    assert [pair.holds for pair in orders(reached(shown, RaStream=9.0, Even=12.0))] == [True]
+    assert [pair.holds for pair in orders(reached(shown, RaStream=13.0, Even=12.0))] == [False]
+
+
+def test_words_of_a_paper_are_shown_and_not_reckoned_with() -> None:
+    said = replace(LATENCY, paper={"RaStream": "less", "Even": 12.0, "R-Storm": 8.0})
+    result = reached(said, RaStream=9.0, Even=12.0, R_Storm=9.0)
+    assert {(pair.better, pair.worse) for pair in orders(result)} == {("R-Storm", "Even")}
+    assert result.paper_gain("RaStream") is None
+    page = told(
+        replace(CONTESTS["ra"], baselines=(EVEN,)),
+        [
+            replace(
+                result,
+                values={"RaStream": 9.0, "Even": 12.0, "Auto": 8.0},
+                nodes=dict.fromkeys(KINDS, 3),
+            )
+        ],
+    )
+    assert "9 (paper less)" in page
+
+
+def test_growth_is_told_in_per_cent_and_by_whose_is_least() -> None:
+    low = reached(replace(LATENCY, name="low"), RaStream=10.0, Even=10.0)
+    high = reached(replace(LATENCY, name="high"), RaStream=15.0, Even=17.0)
+    with_numbers = Growth(name="a", low="low", high="high", paper={"RaStream": 0.5, "Even": 0.4})
+    page = told_growth(
+        [with_numbers, Growth(name="b", low="low", high="high", least="RaStream")], [low, high]
+    )
+    lines = [[cell.strip() for cell in line.split("|")] for line in page.splitlines()[2:]]
+    assert lines[0][2] == "+50.0 % (paper +50.0 %)"
+    assert [line[-2] for line in lines] == ["0 of 1", "1 of 1"]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +159,20 @@ def test_near_source_sends_less_afar_than_shuffle() -> None:
     assert remote["local"] < remote["shuffle"]
     for layout in (near, local):
         assert layout.shares[0].sum(axis=1) == pytest.approx(np.ones(8))
+
+
+def test_weights_send_less_to_tasks_in_which_tuples_take_long() -> None:
+    # One of four tasks is alone on a node, three share one with the others.
+    setting = sgp.STEADY.with_replicas({"split": 4})
+    crowded = lay_out(EVEN, setting, 30_000)
+    node = np.where(np.arange(len(crowded.node)) == 3, 1, 0)
+    layout = replace(crowded, node=node, process=np.arange(len(node)))
+    weighted = weighted_by_load(layout, 100_000, np.random.default_rng(1), noise=0.0)
+    shares = weighted.shares[0]
+    assert shares.sum(axis=1) == pytest.approx(np.ones(3))
+    assert shares[0, 0] > 1.1 * shares[0, 1]
+    before, after = (try_out(one, 100_000).latency_s for one in (layout, weighted))
+    assert after < before
 
 
 def test_constants_can_be_varied_and_orders_counted() -> None:

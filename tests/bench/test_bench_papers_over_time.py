@@ -40,8 +40,11 @@ def test_a_strategy_follows_the_stream_and_a_baseline_does_not() -> None:
     # Slots for 20 tasks, four on a node.
     assert used["RaStream"] == 5
     assert found[1].values["RaStream"] > found[1].values["Even"]
-    page = told_over_time(found)
+    page = told_over_time(found, "RaStream")
     assert "14 (paper 14)" in page
+    first = [cell.strip() for cell in page.splitlines()[2].split("|")]
+    # Paper's gain, ours, Auto's, and the order of the one pair.
+    assert first[6:10] == ["+64.3 %", "+64.3 %", "–", "1 of 1"]
     assert "| at the end" in page
 
 
@@ -56,6 +59,7 @@ def test_every_run_has_numbers_of_its_paper_and_ends_in_time() -> None:
     for contest in CONTESTS.values():
         for run in contest.runs:
             assert any(span.paper for span in run.spans)
+            assert run.base in {system.name for system in contest.over_time}
             assert all(0 <= span.begin_s < span.end_s <= run.duration_s for span in run.spans)
 
 

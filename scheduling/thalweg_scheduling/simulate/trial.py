@@ -180,7 +180,12 @@ class _Run:
             placed, more = self._answer(after)
             after, reasons = placed or after, (*reasons, *more)
         running = without_pending(after) if after is not None else None
+        if after is None:
+            return
         if running is None or is_same(running, present):
+            # What comes to nothing may be worth remembering all the same.
+            kept = replace(present, memory=after.memory)
+            self._stage = replace(self._stage, snapshot=kept)
             return
         self.decisions.append((self._now_s, reasons))
         running = replace(running, traffic=None, loads=None, latency=present.latency)

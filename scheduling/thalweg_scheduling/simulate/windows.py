@@ -41,6 +41,8 @@ class Window:
     """CPU in use, the mean over the nodes that have tasks."""
     node_utilization: Floats
     """Shape (nodes,)."""
+    network_utilization: Floats
+    """Shape (nodes,): share of the bandwidth in use, in or out, whichever is more."""
     vertex_busy: Floats
     """Shape (vertices,): share of time that a task was busy; Storm's capacity."""
     memory_bytes: Floats
@@ -134,6 +136,7 @@ def window_of(
         queued_tuples=float(counts.queued.sum()),
         utilization=float(use[used].mean()),
         node_utilization=use,
+        network_utilization=_network_utilization(stage, counts),
         vertex_busy=busy,
         memory_bytes=memory_bytes,
         nodes_used=len(used),
@@ -158,6 +161,16 @@ def _node_utilization(stage: Stage, counts: Counts) -> Floats:
     crowd = Crowd.of(cores, stage.node, stage.process, stage.parameters)
     used = crowd.on_nodes(counts.cpu_s / counts.span_s)
     return np.where(used == 0, 0.0, used / cores)
+
+
+def _network_utilization(stage: Stage, counts: Counts) -> Floats:
+    workload, nodes = stage.workload, len(stage.snapshot.nodes)
+    source, target = stage.node[workload.sources], stage.node[workload.targets]
+    per_s = np.where(source != target, counts.sent * workload.tuple_bytes / counts.span_s, 0.0)
+    out = np.bincount(source, per_s, minlength=nodes)
+    into = np.bincount(target, per_s, minlength=nodes)
+    used: Floats = np.maximum(out, into) / stage.parameters.bandwidth_bytes_per_s
+    return used
 
 
 def _other_domain(stage: Stage) -> Bools:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from thalweg_scheduling.model.errors import InvalidSnapshot
+from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import EdgeWeights, Plan
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.simulate import EdgeProfile, Parameters, VertexProfile
@@ -82,6 +83,32 @@ def test_windows_say_what_happened() -> None:
     assert dict(window.replicas) == {"read": 1, "work": 1}
     assert (window.cross_domain_share, window.remote_share) == (0.0, 1.0)
     assert window.component_latency_s == pytest.approx(window.latency_s, rel=0.05)
+
+
+def test_windows_say_what_goes_over_the_network() -> None:
+    wired = replace(PROGRAM, parameters=replace(FREE, bandwidth_bytes_per_s=50_000.0))
+    trial = run_trial(scenario(program=wired), seed=1)
+    # 50 tuples of 100 bytes a second from the first node to the second.
+    assert trial.windows[-1].network_utilization == pytest.approx([0.1, 0.1, 0.0], rel=0.3)
+    near = run_trial(scenario(program=wired, snapshot=small((0, 0))), seed=1)
+    assert near.windows[-1].network_utilization.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_plan_that_changes_nothing_is_remembered_all_the_same() -> None:
+    seen: list[float | None] = []
+
+    def decide(snapshot: Snapshot, now_s: float, rng: np.random.Generator) -> Plan:
+        seen.append(None if snapshot.memory is None else snapshot.memory.at_s)
+        where = {"read-0": "n0", "work-0": "n1"}
+        return Plan(
+            strategy="test",
+            assignments=where,
+            weights=_some_weights(snapshot),
+            memory=Memory(at_s=now_s),
+        )
+
+    run_trial(scenario(duration_s=80.0), decide, seed=1)
+    assert seen == [None, 20.0, 40.0, 60.0]
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
