@@ -23,6 +23,8 @@ RETIRING = "retiring"
 
 PLANNED_NODE = f"{GROUP}/planned-node"
 RETIRED_AT = f"{GROUP}/retired-at"
+RETIRED_ROUTES = f"{GROUP}/retired-routes"
+"""For each vertex that sends to a retiring pod, the last version of its routes that named it."""
 ROUTES_VERSION = f"{GROUP}/routes-version"
 TASKS = f"{GROUP}/tasks"
 """The tasks of a shared pod; a list like this is too long for a label."""

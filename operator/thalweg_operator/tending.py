@@ -33,7 +33,9 @@ from thalweg_operator.errors import OperatorError
 from thalweg_operator.improving import Improvement
 from thalweg_operator.judging import Verdict
 from thalweg_operator.measuring import Measures
+from thalweg_operator.observe.facts import tasks_in
 from thalweg_operator.observe.ledger import Ledger
+from thalweg_operator.observe.measured import measured_for
 from thalweg_operator.observe.survey import (
     Patience,
     Survey,
@@ -45,6 +47,7 @@ from thalweg_operator.observe.survey import (
 from thalweg_operator.observe.world import TopologyFacts, World
 from thalweg_operator.pools import Pool, separate_pools, shared_pool
 from thalweg_operator.proving import figures_of
+from thalweg_operator.releasing import Releasing
 from thalweg_operator.report.metrics import Metrics
 from thalweg_operator.report.status import Decision, Judgement, Outcome
 from thalweg_operator.routing import Routing
@@ -76,6 +79,8 @@ class Tending:
     """What was done, also if the turn fails half-way."""
     made: set[str] = field(default_factory=set)
     """Tasks that got a pod in this turn."""
+    released: frozenset[str] = frozenset()
+    """The uids of retiring pods that nobody sends to any more."""
 
     def tend(self) -> Outcome:
         """Bring the topology one turn closer to what its spec says."""
@@ -94,6 +99,7 @@ class Tending:
         wanted = {
             vertex.name: self._wanted(spec, vertex, vertices, progress) for vertex in spec.vertices
         }
+        self.released = self._released(spec)
         seen = self._look(spec, wanted, progress)
         situation = self._situation(spec, seen, routing.weights())
         with self.metrics.stage("decide"):
@@ -197,8 +203,19 @@ class Tending:
             not_ready_s=self.settings.replace_after_not_ready_s,
             unschedulable_s=self.settings.unschedulable_after_s,
             retire_s=self.settings.retire_grace_s,
+            released=self.released,
             surge=surge,
         )
+
+    def _released(self, spec: TopologySpec) -> frozenset[str]:
+        """By what senders follow, as far as that is measured."""
+        releasing = Releasing(facts=self.facts, spec=spec)
+        reading = self.measuring.reading(spec) if releasing.is_due else None
+        if reading is None:
+            return frozenset()
+        key = (self.facts.namespace, self.facts.name)
+        tasks = [task.name for pod in self.facts.pods for task in tasks_in(pod)]
+        return releasing.released(measured_for(reading.matrices, key, tasks, {}).routes_versions)
 
     def _look(self, spec: TopologySpec, wanted: dict[str, Wanted], progress: Progress) -> "_Seen":
         """Look at the pods: of each vertex for itself, or at all that tasks share."""
@@ -252,6 +269,7 @@ class Tending:
         default = Binding.DOMAIN if self.world.is_autoscaled else Binding.NODE
         binds_node = (spec.placement.binding or default) is Binding.NODE
         batches, tasks = [], {}
+        releasing = Releasing(facts=self.facts, spec=spec)
         for pool in pools:
             found = pool.survey
             posts = posts_for(pool.needs, pool.nodes, self.world.nodes, spec, binds_node=binds_node)
@@ -262,7 +280,9 @@ class Tending:
                 fits_instead=lambda need: fits_instead(situation, need),
             )
             self.happenings += end_pods(self.client, (*found.delete, *crowded))
-            self.happenings += retire_pods(self.client, found.retire, self.world.now_s)
+            self.happenings += retire_pods(
+                self.client, found.retire, self.world.now_s, releasing.last_routes
+            )
             self._reserve(spec, posts, pool)
             batches.append(pool.batch(posts))
             tasks.update({post.need.task.name: post.need.task.tasks for post in posts})

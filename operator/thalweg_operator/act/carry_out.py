@@ -14,7 +14,7 @@ from thalweg_operator.api.topology import TopologySpec
 from thalweg_operator.cluster.client import Client
 from thalweg_operator.cluster.resources import NODES, PODS
 from thalweg_operator.errors import Conflict, NotFound
-from thalweg_operator.observe.facts import NodeFact, node_fact
+from thalweg_operator.observe.facts import NodeFact, PodFact, node_fact
 from thalweg_operator.observe.survey import Ending, Need, Why
 
 
@@ -109,16 +109,21 @@ def end_pods(client: Client, endings: Iterable[Ending]) -> Iterator[Happening]:
         yield _ended(ending, "is deleted")
 
 
-def retire_pods(client: Client, endings: Iterable[Ending], now_s: float) -> Iterator[Happening]:
-    """Mark pods as retiring: they leave the routes, the budget and the scale at once."""
-    patch: dict[str, Any] = {
-        "metadata": {
-            "labels": {naming.STATE: naming.RETIRING},
-            "annotations": {naming.RETIRED_AT: str(int(now_s))},
-        }
-    }
+def retire_pods(
+    client: Client,
+    endings: Iterable[Ending],
+    now_s: float,
+    last_routes: Callable[[PodFact], str],
+) -> Iterator[Happening]:
+    """Mark pods as retiring: they leave the routes, the budget and the scale at once.
+
+    `last_routes` tells the versions of the routes that still name a pod.
+    """
     for ending in endings:
         pod = ending.pod
+        notes = {naming.RETIRED_AT: str(int(now_s)), naming.RETIRED_ROUTES: last_routes(pod)}
+        labels = {naming.STATE: naming.RETIRING}
+        patch: dict[str, Any] = {"metadata": {"labels": labels, "annotations": notes}}
         try:
             client.merge(
                 PODS,

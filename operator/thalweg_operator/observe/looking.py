@@ -41,6 +41,8 @@ class Patience:
     unschedulable_s: float
     retire_s: float
     """How long a retiring pod is kept for senders that still use old routes."""
+    released: frozenset[str] = frozenset()
+    """The uids of retiring pods that no sender uses any more: they are kept no longer."""
     surge: int
     """At most so many tasks of a vertex are replaced at a time while they still serve."""
     retry_s: float = 10.0
@@ -173,6 +175,8 @@ class Look:
         """Whether a retiring pod was kept long enough."""
         if not is_retiring(pod):
             return False
+        if pod.uid in self.patience.released:
+            return True
         text = pod.annotations.get(naming.RETIRED_AT, "")
         since_s = float(text) if text.isdecimal() else 0.0
         kept_s = self.now_s - since_s

@@ -270,7 +270,7 @@ def test_pods_that_are_gone_are_no_trouble(act: str) -> None:
 
 
 def retire(client: FakeClient, fact: PodFact) -> list[Any]:
-    return list(retire_pods(client, [ending(fact)], NOW_S + 0.7))
+    return list(retire_pods(client, [ending(fact)], NOW_S + 0.7, lambda _: "read=7"))
 
 
 def test_retiring() -> None:
@@ -279,7 +279,10 @@ def test_retiring() -> None:
     (told,) = retire(client, fact)
     metadata = client.found(PODS, NAMESPACE, fact.name)["metadata"]
     assert metadata["labels"] == {**fact.labels, naming.STATE: naming.RETIRING}
-    assert metadata["annotations"] == {naming.RETIRED_AT: str(int(NOW_S))}
+    assert metadata["annotations"] == {
+        naming.RETIRED_AT: str(int(NOW_S)),
+        naming.RETIRED_ROUTES: "read=7",
+    }
     assert told.message == "word-count-split-0-1 retires: Superseded"
 
 
