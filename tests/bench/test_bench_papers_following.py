@@ -1,6 +1,5 @@
 """What strategies do while a run goes on: their occasions, their processes and their shares."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from bench.papers import hd, ns, ra, sgp
 from bench.papers.contest import CONTESTS
 from bench.papers.following import Following
 from bench.papers.over_time import first_layout, grouped_setting
-from bench.papers.setting import Setting
+from bench.papers.setting import NOW_S, OBSERVED, Setting
 from bench.papers.systems import EVEN, System, lay_out, strategy
 from bench.papers.trial import Layout, measured
 from thalweg_scheduling.model.arrays import Ints
@@ -20,15 +19,13 @@ from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.snapshot import Snapshot
 from thalweg_scheduling.simulate.changing import carried_out
 
-Look = Callable[[float], Plan]
-
 
 class Stage:
     """A system that is asked again and again, and whose plans are carried out."""
 
     def __init__(self, system: System, setting: Setting) -> None:
         self.following = Following(system, setting)
-        self.setting, self.now_s = setting, 0.0
+        self.setting, self.now_s = setting, NOW_S
         self.layout = first_layout(system, setting, 1000.0)
         self.snapshot: Snapshot | None = None
 
@@ -43,6 +40,7 @@ class Stage:
             memory=None if before is None else before.memory,
             last_moved_at_s=None if before is None else before.last_moved_at_s,
             limits=replace(seen.limits, permits=Permits(move=True, regroup=True)),
+            latency=replace(seen.latency, observed=replace(OBSERVED, at_s=self.now_s)),
         )
         plan = self.following(seen, self.now_s, rng)
         after = carried_out(seen, plan)
