@@ -1,15 +1,20 @@
 """How long an hour takes: runs over time, tuple by tuple and in steps.
 
-A stream of three vertices on 2-core nodes, as in the papers, with Auto deciding every 30 seconds.
+A stream of three vertices on 2-core nodes, as in the papers, with Auto deciding every 30 seconds;
+then an hour of two papers, by the paper's own strategy and by Auto.
 The bar is an hour in a minute: ten million visits of tuples to tasks one by one, or any number in
 steps. Interpreted kernels are for whoever has no numba; they do the same.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bench.papers import hd, ns
+from bench.papers.contest import CONTESTS
+from bench.papers.over_time import Run, try_over_time
+from bench.papers.systems import Kind, System
 from bench.tables import table
 from bench.timing import Time, machine, timed
 from thalweg_scheduling.decide import decide
@@ -45,7 +50,7 @@ def main() -> None:
     """Print the table."""
     print(machine())
     print()
-    print(render([warm_up(), interpreted(), *hours()]))
+    print(render([warm_up(), interpreted(), *hours(), *papers()]))
 
 
 def hours(duration_s: float = HOUR_S) -> list[Ran]:
@@ -57,6 +62,31 @@ def hours(duration_s: float = HOUR_S) -> list[Ran]:
             "step 6,000 → 60,000/s", step(6000, (60_000, half_s)), cpu_s=2e-5, duration_s=duration_s
         ),
     ]
+
+
+def papers(duration_s: float = HOUR_S) -> list[Ran]:
+    """An hour of Ns-Stream's day and of Hd-Stream's rise."""
+    runs = (("ns", ns.RUNS[0]), ("hd", hd.RUNS[-1]))
+    return [
+        of_paper(replace(run, duration_s=duration_s), system)
+        for word, run in runs
+        for system in CONTESTS[word].over_time
+        if system.kind in (Kind.PAPER, Kind.OURS)
+    ]
+
+
+def of_paper(run: Run, system: System) -> Ran:
+    """One of a paper's runs."""
+    trial, time = timed(lambda: try_over_time(run, system, seed=1))
+    vertices = len(run.setting.steps)
+    visits = vertices * trial.mean("throughput_per_s") * run.duration_s
+    return Ran(
+        name=f"{run.name}, {system.name}",
+        mode=str(trial.mode),
+        minutes=run.duration_s / 60,
+        visits=visits,
+        time=time,
+    )
 
 
 def warm_up() -> Ran:
