@@ -16,7 +16,7 @@ from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTO
 
 from thalweg_runtime.simulated.errors import InvalidOption
 from thalweg_runtime.simulated.offering import parse_profile
-from thalweg_runtime.worker.errors import InvalidSettings
+from thalweg_runtime.worker.errors import InvalidSettings, WorkerError
 from thalweg_runtime.worker.process import Process, Work
 from thalweg_runtime.worker.settings import DATA_PORT, HTTP_PORT, Limits, identity_of
 
@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InvalidSettings, InvalidOption, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
+    except WorkerError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
 
 
 async def _run(options: argparse.Namespace) -> int:

@@ -3,7 +3,10 @@
 WorkerError
 ├── InvalidSettings    the process cannot start; somebody has to write something else
 ├── InvalidRoutes      the file is not taken; the routes before it stay in force
-└── Garbage            the peer does not speak our language; its connection is closed
+├── Garbage            the peer does not speak our language; its connection is closed
+├── Unsendable         a step made what nobody could read; the process ends and says so
+│   └── TooLarge       it does not fit into a frame; a part of it may
+└── Unfinished         the process ends, though it still had something in hand
 """
 
 
@@ -21,3 +24,15 @@ class InvalidRoutes(WorkerError):
 
 class Garbage(WorkerError):
     """Bytes that are no frame, or a frame that is out of place."""
+
+
+class Unfinished(WorkerError):
+    """Draining took too long."""
+
+
+class Unsendable(WorkerError):
+    """A record or a state that is not made of what MessagePack knows."""
+
+
+class TooLarge(Unsendable):
+    """More than one frame may hold."""

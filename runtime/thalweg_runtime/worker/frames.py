@@ -10,13 +10,16 @@ from typing import Any
 
 import msgspec
 
-from thalweg_runtime.worker.errors import Garbage
+from thalweg_runtime.worker.errors import Garbage, TooLarge, Unsendable
 
 PROTOCOL = 2
 LARGEST_FRAME_BYTES = 16 * 1024 * 1024
+UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+"""What the encoder raises, by what is wrong with a value."""
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _PREFIX_BYTES = 4
 
-Record = dict[str, Any]
+Record = dict[Any, Any]
 
 Born = tuple[int, float]
 """So many tuples, and when what they stem from was made."""
@@ -103,20 +106,31 @@ class Want(Frame, tag=6, frozen=True):
 
 
 class Done(Frame, tag=7, frozen=True):
-    """The answer to Want."""
+    """The answer to Want.
+
+    `kept` has the groups of others that it still has: these must not begin anew anywhere.
+    """
+
+    kept: list[int]
 
 
 class State(Frame, tag=8, frozen=True):
-    """The state of some key groups, for their new owner."""
+    """The state of some key groups, for their new owner; each is packed by itself (`packing`)."""
 
     edge: str
-    groups: dict[int, dict[str, Any]]
+    groups: dict[int, bytes]
+    goes_on: bool
+    """The next frame has more of it."""
 
 
 class Got(Frame, tag=9, frozen=True):
-    """The answer to State: the new owner has these now; the others are not its own."""
+    """The answer to State: the new owner has these now; the others are not its own.
+
+    `trouble` says why a state cannot be read; usually it is empty.
+    """
 
     groups: list[int]
+    trouble: str
 
 
 class Ping(Frame, tag=10, frozen=True):
@@ -147,10 +161,13 @@ _ANYTHING = msgspec.msgpack.Decoder()
 
 
 def encoded(frame: Frame) -> bytes:
-    """A frame as it goes over the wire; Garbage if it is larger than any receiver takes."""
-    body = _ENCODER.encode(frame)
+    """A frame as it goes over the wire; Unsendable if no receiver could take it."""
+    try:
+        body = _ENCODER.encode(frame)
+    except UNENCODABLE as error:
+        raise Unsendable(f"what a step makes must be what MessagePack knows: {error}") from error
     if len(body) > LARGEST_FRAME_BYTES:
-        raise Garbage(f"a frame of {len(body)} bytes is too large")
+        raise TooLarge(f"a frame of {len(body)} bytes is too large")
     return len(body).to_bytes(_PREFIX_BYTES, "big") + body
 
 
@@ -190,6 +207,6 @@ class Splitter:
 def _decoded(body: memoryview) -> Frame:
     try:
         frame: Frame = _DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise Garbage(f"no frame: {error}") from error
     return frame

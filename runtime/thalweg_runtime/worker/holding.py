@@ -12,7 +12,9 @@ from typing import Any
 from thalweg_runtime.worker.frames import Doc, Peer
 from thalweg_scheduling.group import KEY_GROUPS
 
-State = dict[str, Any]
+State = dict[Any, Any]
+
+_MOST_FORMER = 256
 
 
 class Holding:
@@ -29,6 +31,8 @@ class Holding:
         self._me = (task, incarnation)
         self._owners: dict[int, Peer] = {}
         self._former: dict[tuple[str, int], Peer] = {}
+        self._gone: dict[tuple[str, int], None] = {}
+        """Those that were asked in vain; others may not have heard of it."""
         self._leaving: set[int] = set()
 
     @property
@@ -41,14 +45,17 @@ class Holding:
         """Groups that are held for somebody else."""
         return {group for group in self.held if group not in self.own}
 
+    @property
+    def is_owing(self) -> bool:
+        """Whether anything is held whose owner is known."""
+        return any(group in self._owners for group in self.foreign)
+
     def learn(self, doc: Doc) -> bool:
         """Take in who owns what, if it is news."""
-        for peer in doc.former:
-            self._former[peer.name, peer.incarnation] = peer
+        self._remember(doc.former)
         if doc.version <= self.doc.version:
             return False
-        for peer in self.doc.peers:
-            self._former[peer.name, peer.incarnation] = peer
+        self._remember(self.doc.peers)
         self.doc = doc
         self._owners = {
             group: peer
@@ -58,13 +65,23 @@ class Holding:
         }
         for peer in doc.peers:
             self._former.pop((peer.name, peer.incarnation), None)
+            self._gone.pop((peer.name, peer.incarnation), None)
         self.own = {group for group, peer in self._owners.items() if self._is_me(peer)}
         self._settle()
         return True
 
+    def forget(self, peer: Peer) -> None:
+        """One that has answered nothing has nothing, unless the routes still name it."""
+        key = peer.name, peer.incarnation
+        if self._former.pop(key, None) is not None:
+            self._gone[key] = None
+        while len(self._gone) > _MOST_FORMER:
+            self._gone.pop(next(iter(self._gone)))
+
     def others(self) -> list[Peer]:
         """Everybody who might hold a group."""
-        return [peer for peer in (*self.doc.peers, *self._former.values()) if not self._is_me(peer)]
+        known = {(peer.name, peer.incarnation): peer for peer in self.doc.peers}
+        return [peer for peer in (self._former | known).values() if not self._is_me(peer)]
 
     def told(self) -> Doc:
         """What is known of owners, to be passed on."""
@@ -78,9 +95,9 @@ class Holding:
         self._settle()
 
     def to_give(self) -> dict[tuple[str, int], tuple[Peer, list[int]]]:
-        """Groups that somebody else owns, by owner."""
+        """Groups that somebody else owns and that are not on their way yet, by owner."""
         found: dict[tuple[str, int], tuple[Peer, list[int]]] = {}
-        for group in sorted(self.foreign):
+        for group in sorted(self.foreign - self._leaving):
             peer = self._owners.get(group)
             if peer is not None:
                 key = peer.name, peer.incarnation
@@ -112,6 +129,13 @@ class Holding:
                 self._leaving.discard(group)
         self._settle()
         return taken
+
+    def _remember(self, peers: Iterable[Peer]) -> None:
+        for peer in peers:
+            if (peer.name, peer.incarnation) not in self._gone:
+                self._former[peer.name, peer.incarnation] = peer
+        while len(self._former) > _MOST_FORMER:
+            self._former.pop(next(iter(self._former)))
 
     def _settle(self) -> None:
         ready = (self.own & self.held.keys()) - self._leaving

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from thalweg_runtime.worker.connection import Connection
 from thalweg_runtime.worker.errors import Garbage
@@ -22,6 +22,7 @@ from thalweg_runtime.worker.frames import (
     Want,
     Welcome,
 )
+from thalweg_runtime.worker.packing import Unpacking
 
 
 @dataclass(slots=True)
@@ -49,10 +50,10 @@ class Host(Protocol):
     def current(self, edge: str) -> Doc:
         """What is known of who owns what."""
 
-    async def give_away(self, edge: str) -> None:
-        """Give what is not one's own to whoever owns it."""
+    async def give_away(self, edge: str) -> list[int]:
+        """Give what is not one's own to whoever owns it; return what could not be given."""
 
-    def take(self, state: State) -> list[int]:
+    def take(self, edge: str, states: dict[int, dict[Any, Any]]) -> list[int]:
         """Take groups over; return those that are one's own."""
 
 
@@ -98,6 +99,7 @@ class Session:
         self._in_hand: dict[int, int] = {}
         self._tuples = 0
         self._done: list[int] = []
+        self._unpacking = Unpacking()
 
     def connected(self, connection: Connection) -> None:
         """Somebody has connected."""
@@ -119,10 +121,7 @@ class Session:
                 answering = self._answer_want(self._host, frame)
                 self._process.spawn(asyncio.ensure_future(answering))
             case State():
-                got = self._host.take(frame)
-                if len(got) < len(frame.groups):
-                    self._say(self._host.current(frame.edge))
-                self._say(Got(got))
+                self._say(self._taken(self._host, frame))
             case _:
                 raise Garbage(f"a sender does not say {type(frame).__name__}")
 
@@ -239,8 +238,20 @@ class Session:
             host.arrive(self, batch)
 
     async def _answer_want(self, host: Host, frame: Want) -> None:
-        await host.give_away(frame.edge)
-        self._say(Done())
+        kept = await host.give_away(frame.edge)
+        # Whoever asks may not know yet that somebody else owns these.
+        self._say(host.current(frame.edge))
+        self._say(Done(kept))
+
+    def _taken(self, host: Host, frame: State) -> Got:
+        try:
+            states = self._unpacking.feed(frame)
+        except Garbage as error:
+            return Got([], str(error))
+        got = host.take(frame.edge, states)
+        if len(got) < len(states):
+            self._say(host.current(frame.edge))
+        return Got(got, "")
 
     def _tell(self) -> None:
         done, self._done = self._done, []

@@ -8,7 +8,7 @@ from typing import Protocol
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.connection import Connection
 from thalweg_runtime.worker.counters import Traffic
-from thalweg_runtime.worker.errors import Garbage
+from thalweg_runtime.worker.errors import Garbage, TooLarge, Unsendable
 from thalweg_runtime.worker.frames import (
     Ack,
     Batch,
@@ -134,14 +134,19 @@ class Link:
 
     def flush(self, *, least: int = 1) -> None:
         """Send as much as the credit allows, until fewer than `least` are left."""
-        connection = self._connection
+        connection, most = self._connection, self._limits.batch_tuples
         while len(self._records) >= least:
             # Whole batches, if need be after the next answer: small ones would stay small for ever.
-            count = min(len(self._records), self._limits.batch_tuples, self.credit_tuples)
+            count = min(len(self._records), most, self.credit_tuples)
             spare = self.credit_tuples - self.outstanding
             if connection is None or not self.is_up or self.is_leaving or spare < count:
                 break
-            self._send(connection, *self._cut(count))
+            try:
+                most = self._send(connection, count)
+            except Unsendable as error:
+                # Often it is an answer that has brought us here, and its ear would not listen.
+                self._ways.failure.tell(error)
+                break
         if len(self._records) >= FULL_TUPLES:
             self._edge.full.add(self)
         elif self in self._edge.full:
@@ -251,16 +256,16 @@ class Link:
         if self.is_retired and self.is_empty and self._connection is not None:
             self._connection.close()
 
-    def _send(self, connection: Connection, batch: Batch, runs: Runs) -> None:
-        count = len(batch.records)
+    def _send(self, connection: Connection, count: int) -> int:
+        """Send the first so many, or fewer if they do not fit into a frame; return how many."""
+        batch, runs = self._cut(count)
         try:
             data = connection.send(batch)
-        except Garbage:
-            if count == 1:
+        except Unsendable as error:
+            self._put_back(batch, runs)
+            if count == 1 or not isinstance(error, TooLarge):
                 raise
-            for half, its_runs in self._halved(batch, runs):
-                self._send(connection, half, its_runs)
-            return
+            return self._send(connection, count // 2)
         self._unacked[batch.number] = Parcel(
             content=data or batch, count=count, runs=runs, was_sent=True
         )
@@ -270,26 +275,24 @@ class Link:
         self._edge.repeats -= again
         self._traffic.tuples += count - again
         self._traffic.sent_bytes += len(data)
+        return count
 
     def _cut(self, count: int) -> tuple[Batch, Runs]:
         """Take the first so many out of the buffer."""
         runs, self._runs = divided(self._runs, count, len(self._records))
-        batch = self._batch(runs, self._groups[:count], self._records[:count])
+        self._number += 1
+        until = ends(runs, count)
+        born = [(end - start, at_s) for (start, at_s, _), end in zip(runs, until, strict=True)]
+        batch = Batch(self._number, born, self._groups[:count], self._records[:count])
         del self._records[:count], self._groups[:count]
         return batch, runs
 
-    def _halved(self, whole: Batch, runs: Runs) -> tuple[tuple[Batch, Runs], tuple[Batch, Runs]]:
-        half = len(whole.records) // 2
-        first, rest = divided(runs, half, len(whole.records))
-        one = self._batch(first, whole.groups[:half], whole.records[:half])
-        other = self._batch(rest, whole.groups[half:], whole.records[half:])
-        return (one, first), (other, rest)
-
-    def _batch(self, runs: Runs, groups: list[int], records: list[Record]) -> Batch:
-        self._number += 1
-        until = ends(runs, len(records))
-        born = [(end - start, at_s) for (start, at_s, _), end in zip(runs, until, strict=True)]
-        return Batch(self._number, born, groups, records)
+    def _put_back(self, batch: Batch, runs: Runs) -> None:
+        """Have in the buffer what was cut out of it."""
+        count = len(batch.records)
+        self._records[:0] = batch.records
+        self._groups[:0] = batch.groups
+        self._runs = runs + [(start + count, born, cause) for start, born, cause in self._runs]
 
 
 def ends(runs: Runs, total: int) -> list[int]:

@@ -196,6 +196,7 @@ class Outlet:
         link = Link(target, self, traffic, ways=self._ways, limits=self._limits)
         task = asyncio.get_running_loop().create_task(link.run())
         self._running.add(task)
+        self._ways.failure.watch(task)
         task.add_done_callback(self._running.discard)
         return link
 

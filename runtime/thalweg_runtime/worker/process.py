@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 from thalweg_runtime.simulated.offering import Profile
 from thalweg_runtime.worker.connection import Pulse, Wire
 from thalweg_runtime.worker.counters import Counters
+from thalweg_runtime.worker.errors import Unfinished
 from thalweg_runtime.worker.exposition import Exposition
+from thalweg_runtime.worker.failure import Failure
 from thalweg_runtime.worker.frames import Peer
 from thalweg_runtime.worker.inlet import Session
 from thalweg_runtime.worker.sender import Sender
@@ -72,6 +74,7 @@ class Process:
         self._neighbours: dict[tuple[str, int], Any] = {}
         self._ways: list[Ways] = []
         self._answering: set[asyncio.Future[None]] = set()
+        self._failure = Failure()
         self._is_leaving = False
         for me in identity.tasks:
             self._add(me)
@@ -89,9 +92,13 @@ class Process:
         """Keep a reference until it is done."""
         self._answering.add(doing)
         doing.add_done_callback(self._answering.discard)
+        self._failure.watch(doing)
 
     async def run(self, leave: asyncio.Event, *, http_port: int = HTTP_PORT) -> None:
-        """Serve until `leave`, then drain. An error in a step comes out of here."""
+        """Serve until `leave`, then drain; Unfinished if that takes too long.
+
+        An error in a step comes out of here, while draining too.
+        """
         loop = asyncio.get_running_loop()
         data = await loop.create_server(
             lambda: Wire(Session(self), self._pulse, is_opener=False),
@@ -108,38 +115,43 @@ class Process:
         self.http_port = http.sockets[0].getsockname()[1]
         _log.info("%s is there", ", ".join(me.task for me in self._identity.tasks))
         doing = [one.run() for one in every] + [one.sender.run() for one in every]
-        jobs = [loop.create_task(one) for one in (*doing, self._pulse.run())]
+        doing += [self._pulse.run(), self._failure.run()]
+        jobs = [loop.create_task(one) for one in doing]
         try:
-            await self._until(leave, [job for job in jobs if not job.done()])
-            await self._drain(every)
+            await self._until(leave.wait(), jobs)
+            await self._until(self._drain(every), jobs)
         finally:
             await self._close(every, jobs)
             data.close()
             await asyncio.sleep(self._limits.last_scrape_s)
             http.close()
 
-    async def _until(self, leave: asyncio.Event, jobs: list["asyncio.Task[None]"]) -> None:
-        """Wait for the word to leave; whatever fails before is raised."""
-        leaving = asyncio.get_running_loop().create_task(leave.wait())
-        waiting: set[asyncio.Task[Any]] = {leaving, *jobs}
+    async def _until(
+        self, until: Coroutine[Any, Any, Any], jobs: list["asyncio.Task[None]"]
+    ) -> None:
+        """Wait for the one thing; whatever fails before is raised."""
+        first = asyncio.get_running_loop().create_task(until)
+        waiting: set[asyncio.Task[Any]] = {first, *jobs}
         try:
-            while not leaving.done():
+            while not first.done():
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for job in done - {leaving}:
+                for job in done:
                     job.result()
         finally:
-            leaving.cancel()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
 
     async def _drain(self, every: list[Task | Source]) -> None:
-        """Take nothing more, finish, hand over."""
+        """Take nothing more, finish, hand over; Unfinished if there is no time for that."""
+        until_s = asyncio.get_running_loop().time() + self._limits.grace_s
         self._is_leaving = True
         for ways in self._ways:
             ways.is_leaving = True
         _log.info("draining")
         for one in every:
             one.leave()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.grace_s):
+        try:
+            async with asyncio.timeout_at(until_s):
                 while not all(one.is_idle for one in every):
                     for one in every:
                         one.sender.flush()
@@ -147,11 +159,25 @@ class Process:
                     await asyncio.sleep(_LOOK_S)
                 await self._close_idle_sources()
                 await self._handed_over()
+        except TimeoutError as error:
+            if left := self._left(every):
+                raise Unfinished(f"not drained in {self._limits.grace_s:g} s: {left}") from error
+            _log.warning("nobody has named new owners; the state is given up")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until_s):
                 await self._followed()
-                await asyncio.sleep(_STILL_S)
-                _log.info("drained")
-                return
-        _log.warning("not everything could be finished in %g s", self._limits.grace_s)
+        await asyncio.sleep(_STILL_S)
+        _log.info("drained")
+
+    def _left(self, every: Sequence[Task | Source]) -> str:
+        """What is lost with the process, though somebody was there to have it."""
+        found = [f"what {one.me.task} has in hand" for one in every if not one.is_idle]
+        found += [
+            f"{task.held_groups} key groups of {task.me.task}"
+            for task in self.tasks.values()
+            if task.held_groups and task.has_heirs
+        ]
+        return ", ".join(found)
 
     async def _close_idle_sources(self) -> None:
         """Let the next pods of sources begin that have ended, whatever others still do."""
@@ -207,6 +233,7 @@ class Process:
             seed=me.index,
             siblings=sum(one.vertex == me.vertex for one in self._identity.tasks),
             neighbours=self._neighbours,
+            failure=self._failure,
             is_source=step.is_source,
         )
         whole = self._identity

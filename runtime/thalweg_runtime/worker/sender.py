@@ -21,6 +21,8 @@ _BALANCE_S = 1.0
 
 _log = logging.getLogger(__name__)
 
+_RECORDS = {dict}
+
 Emitted = Record | tuple[str, Record]
 """A record goes along every edge; a pair names the vertex that it is for."""
 
@@ -101,12 +103,14 @@ class Sender:
             if vertex in self.outlets:
                 self.outlets[vertex].put([record], born, cause)
             return
+        if self._every and not isinstance(emitted, dict):
+            raise TypeError(f"a record is a dict, not {type(emitted).__name__}: {emitted!r:.80}")
         for outlet in self._every:
             outlet.put([emitted], born, cause)  # type: ignore[list-item]
 
     def emit_many(self, made: Sequence[Emitted], born: float, cause: Cause) -> None:
         """Send all that came of tuples that were born together."""
-        if tuple in set(map(type, made)):
+        if set(map(type, made)) != _RECORDS:
             for one in made:
                 self.emit(one, born, cause)
             return

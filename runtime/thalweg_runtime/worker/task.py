@@ -1,6 +1,7 @@
 """A task: takes batches from its inbox, applies the user's step, sends what comes of it."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.counters import Counters
-from thalweg_runtime.worker.frames import Batch, Doc, Record, State
+from thalweg_runtime.worker.frames import Batch, Doc, Record
 from thalweg_runtime.worker.handover import HandOver
 from thalweg_runtime.worker.holding import Holding
 from thalweg_runtime.worker.inlet import Known, Session
@@ -22,7 +23,9 @@ _NAP_S = 0.002
 """Shorter waits are added up: a sleep is no exacter than that."""
 _MOST_MADE_GOOD_S = 0.05
 
-States = Sequence[dict[str, Any]]
+States = Sequence[dict[Any, Any]]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +71,7 @@ class Task:
         self._turn = asyncio.Lock()
         self._holdings: dict[str, Holding] = {}
         self._handovers: dict[str, HandOver] = {}
-        self._own_state: dict[str, Any] = {}
+        self._own_state: dict[Any, Any] = {}
         self._jobs: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     @property
@@ -81,6 +84,12 @@ class Task:
     def held_groups(self) -> int:
         """How many key groups are held, of all edges."""
         return sum(len(holding.held) for holding in self._holdings.values())
+
+    @property
+    def has_heirs(self) -> bool:
+        """Whether somebody owns what is held here, or somebody elsewhere could say who does."""
+        are_owing = any(holding.is_owing for holding in self._holdings.values())
+        return are_owing or any(not session.is_inside for session in self.sessions)
 
     async def run(self) -> None:
         """Work for ever; an error of the user's step ends it, and with it the process."""
@@ -124,14 +133,20 @@ class Task:
         """What is known of who owns what."""
         return self._holding(edge).told()
 
-    async def give_away(self, edge: str) -> None:
-        """Give what is not ours to whoever owns it, once."""
-        self._holding(edge)
+    async def give_away(self, edge: str) -> list[int]:
+        """Give what is not ours to whoever owns it, once; return what could not be given."""
+        holding = self._holding(edge)
         await self._handovers[edge].give_once()
+        return sorted(holding.foreign)
 
-    def take(self, state: State) -> list[int]:
+    def take(self, edge: str, states: dict[int, dict[Any, Any]]) -> list[int]:
         """Take groups over."""
-        return self._holding(state.edge).take(state.groups)
+        holding = self._holding(edge)
+        if late := states.keys() & holding.ready.keys():
+            _log.warning("the state of key groups %s is late: they began anew", sorted(late))
+        taken = holding.take(states)
+        self._handovers[edge].arrived()
+        return taken
 
     def leave(self) -> None:
         """Take nothing more; finish what is in hand."""
@@ -153,7 +168,11 @@ class Task:
         if found is None:
             found = self._holdings[edge] = Holding(edge, self.me.task, self.me.incarnation)
             self._handovers[edge] = HandOver(
-                found, self._ways, self._turn, hand_over_s=self._limits.hand_over_s
+                found,
+                self._ways,
+                self._turn,
+                self.learn,
+                hand_over_s=self._limits.hand_over_s,
             )
         return found
 
@@ -189,7 +208,8 @@ class Task:
         job = self._jobs.get((what, edge))
         if job is None or job.done():
             doing = self._fetched(edge) if what == "fetch" else self._handovers[edge].give()
-            self._jobs[what, edge] = asyncio.get_running_loop().create_task(doing)
+            job = self._jobs[what, edge] = asyncio.get_running_loop().create_task(doing)
+            self._ways.failure.watch(job)
 
     async def _fetched(self, edge: str) -> None:
         """Fetch what is missing, then go on with what waited for it."""
@@ -235,7 +255,7 @@ class Task:
         for out in map(call, records, states) if self._step.is_keyed else map(call, records):
             if out is None:
                 continue
-            if type(out) is dict or type(out) is tuple:
+            if type(out) is dict or type(out) is tuple or isinstance(out, dict):
                 made.append(out)
             else:
                 made.extend(out)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from thalweg_runtime.worker.connection import Connection, Ear, Pulse, inside, opened
+from thalweg_runtime.worker.failure import Failure
 from thalweg_runtime.worker.frames import PROTOCOL, Hello, Peer
 
 
@@ -30,6 +31,7 @@ class Ways:
     """Tasks of the vertex in this process, this one included."""
     neighbours: dict[tuple[str, int], Callable[[], Ear]] = field(default_factory=dict)
     """Tasks of this process, with what makes somebody there to listen."""
+    failure: Failure = field(default_factory=Failure)
     is_leaving: bool = False
     is_source: bool = False
     gate: asyncio.Event = field(default_factory=_open_gate)
