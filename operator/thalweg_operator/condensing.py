@@ -8,6 +8,7 @@ fails leaves the last matrices where they are, which then grow old, and old matr
 
 import json
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from thalweg_operator.settings import CondenseSettings, MetricsSource
 
 log = logging.getLogger(__name__)
 _LOG_TAIL = 400
+_ASKING_SHARE = 0.75
 _FILES = ("token_file", "basic_file", "ca_file", "certificate_file")
 """Secrets and certificates go by their files, never in a command line or a plan."""
 
@@ -137,8 +139,12 @@ class Condenser:
                 **{name: getattr(source, name) or None for name in _FILES},
                 "headers": _tenant_headers(source),
                 "timeout_s": source.timeout_s,
+                "run_timeout_s": self._run_timeout_s,
+                "most_series": source.most_series,
+                "most_bytes": source.most_mib * 2**20,
             },
             "preset": self.preset,
+            "presets": dict(self.settings.presets),
             "store": self._store,
             "keep_runs": self.settings.keep_runs,
             "expectation": dict(expectation),
@@ -147,6 +153,11 @@ class Condenser:
                 "placement_s": self.settings.placement_window_s,
             },
         }
+
+    @property
+    def _run_timeout_s(self) -> float:
+        """For all answers of a run: what is left of its time is for what is made of them."""
+        return _ASKING_SHARE * self.settings.timeout_s
 
     def _look_after(self, child: _Child, now_s: float) -> None:
         code = child.process.poll()
@@ -176,6 +187,7 @@ class Condenser:
         self.folder.mkdir(parents=True, exist_ok=True)
         expected = self.folder / "expectation.json"
         expected.write_text(json.dumps(expectation))
+        self._write_presets()
         output = self.folder / "condense.log"
         with output.open("wb") as stream:
             process = subprocess.Popen(
@@ -183,12 +195,27 @@ class Condenser:
             )
         self._child = _Child(process=process, started_s=now_s, output=output)
 
+    def _write_presets(self) -> None:
+        """The presets of the settings where the child finds them; those of former settings go."""
+        shutil.rmtree(self._presets, ignore_errors=True)
+        self._presets.mkdir(parents=True)
+        for name, text in self.settings.presets.items():
+            (self._presets / f"{name}.toml").write_text(text)
+
+    @property
+    def _presets(self) -> Path:
+        return self.folder / "presets"
+
     def _command(self, expected: Path) -> Sequence[str]:
         words = [sys.executable, "-m", "thalweg_spark", "condense"]
         words += ["--source", self.source.url, "--preset", self.preset]
         words += ["--store", self._store, "--expect", str(expected), "--engine", "numpy"]
         words += ["--keep-runs", str(self.settings.keep_runs)]
+        words += ["--presets", str(self._presets)]
         words += ["--timeout-s", str(self.source.timeout_s)]
+        words += ["--run-timeout-s", str(self._run_timeout_s)]
+        words += ["--most-series", str(self.source.most_series)]
+        words += ["--most-mib", str(self.source.most_mib)]
         words += ["--window-s", str(self.settings.scaling_window_s)]
         words += ["--placement-window-s", str(self.settings.placement_window_s)]
         for name in _FILES:

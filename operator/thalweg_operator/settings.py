@@ -4,6 +4,8 @@ A YAML file has the names of the fields below, nested as they are. Each `--set l
 of the command line goes over the file. What belongs to one workload is in its StreamTopology.
 """
 
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,20 +91,29 @@ class MetricsSource:
     timeout_s: float = 20.0
     """Longest wait for one answer; above Prometheus' own usual query time."""
 
+    most_series: int = 200_000
+    """A query that answers with more series than this is refused."""
+
+    most_mib: int = 64
+    """An answer that is larger than this is refused before it is read."""
+
     def __post_init__(self) -> None:
         """Refuse what is no HTTP address."""
         if not self.url.startswith(("http://", "https://")):
             raise InvalidSettings(
                 f"metrics source: url must be http:// or https://; got {self.url!r}"
             )
-        if self.timeout_s <= 0:
-            raise InvalidSettings("metrics source: timeout_s must be above 0")
+        for name in ("timeout_s", "most_series", "most_mib"):
+            if getattr(self, name) <= 0:
+                raise InvalidSettings(f"metrics source: {name} must be above 0")
         if self.token_file and self.basic_file:
             raise InvalidSettings("metrics source: give token_file or basic_file, not both")
         if not self.tenant.isprintable():
             raise InvalidSettings("metrics source: tenant must be one line of printable text")
 
 
+_PRESET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""As the CRD has it."""
 _ABOVE_ZERO = (
     *("interval_s", "timeout_s", "start_timeout_s", "recycle_passes", "keep_runs"),
     *("scaling_window_s", "placement_window_s", "spark_executors"),
@@ -121,6 +132,10 @@ class CondenseSettings:
 
     keep_runs: int = 20
     """Runs that the matrix store keeps; a day's history by the default interval is 5760."""
+
+    presets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Query presets of your own by the name that topologies use, each as TOML (docs/condensing.md).
+    One that is called like one of ours goes before it."""
 
     engine: str = "spark"
     """What condenses: `spark`, or `numpy` where there is no Java. Numpy stands in for Spark."""
@@ -169,6 +184,21 @@ class CondenseSettings:
                 raise InvalidSettings(f"condense: {name} must be above 0")
         if self.keep_runs < 2:
             raise InvalidSettings("condense: keep_runs must be at least 2: one is being read")
+        for name, text in self.presets.items():
+            _check_preset(name, text)
+
+
+def _check_preset(name: str, text: str) -> None:
+    """What can be said of a preset before it is used; the child knows what may be in it."""
+    if not _PRESET_NAME.fullmatch(name) or "-with-" in name:
+        raise InvalidSettings(
+            f"condense.presets: {name!r} is no name: lower-case letters, digits and dashes, and no "
+            "-with-, which joins two"
+        )
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSettings(f"condense.presets.{name}: this is not TOML: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

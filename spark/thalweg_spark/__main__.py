@@ -11,7 +11,7 @@ from thalweg_spark.condense.expectation import Expectation, parse_expectation
 from thalweg_spark.engine import NumpyEngine, Report, Request, Windows, condense_once
 from thalweg_spark.errors import CondenseError, InvalidInput
 from thalweg_spark.pods import Executors
-from thalweg_spark.pull.presets import load_preset
+from thalweg_spark.pull.presets import load_preset, presets_in
 from thalweg_spark.pull.prometheus import Source
 
 
@@ -45,10 +45,15 @@ def _condense(options: argparse.Namespace) -> Report:
         basic_file=options.basic_file,
         headers=_headers(options.header),
         timeout_s=options.timeout_s,
+        run_timeout_s=options.run_timeout_s,
+        most_series=options.most_series,
+        most_bytes=options.most_mib * 2**20,
     )
     request = Request(
         source=source,
-        preset=load_preset(options.preset),
+        preset=load_preset(
+            options.preset, None if options.presets is None else presets_in(options.presets)
+        ),
         expectation=_expectation(options.expect),
         store=options.store,
         at_s=time.time() if options.at is None else options.at,
@@ -109,12 +114,16 @@ def _parser() -> argparse.ArgumentParser:
         "--keep-runs", type=int, default=20, help="runs that the store keeps (default: %(default)s)"
     )
     add("--preset", default="thalweg", help="which series mean what (default: %(default)s)")
+    add("--presets", type=Path, help="folder with presets of your own, each NAME.toml")
     add("--expect", type=Path, help="JSON file with what ought to be measured")
     add("--engine", choices=("spark", "numpy"), default="spark", help="numpy needs no Java")
     add("--window-s", type=float, default=30.0, help="window of loads (default: %(default)s)")
     add("--placement-window-s", type=float, default=300.0, help="window of traffic and latency")
     add("--at", type=float, help="end of the windows in epoch seconds (default: now)")
     add("--timeout-s", type=float, default=20.0, help="longest wait for one answer")
+    add("--run-timeout-s", type=float, default=45.0, help="longest wait for all answers")
+    add("--most-series", type=int, default=200_000, help="refuse answers with more of them")
+    add("--most-mib", type=int, default=64, help="refuse answers that are larger")
     add("--token-file", type=Path, help="file with a bearer token")
     add("--basic-file", type=Path, help="file with user:password")
     add("--ca-file", type=Path, help="certificates to trust")

@@ -84,7 +84,7 @@ def parse_request(document: Mapping[str, Any]) -> Request:
     try:
         return Request(
             source=Source.of_document(document["source"]),
-            preset=load_preset(document["preset"]),
+            preset=load_preset(document["preset"], document.get("presets")),
             expectation=parse_expectation(document["expectation"]),
             store=str(document["store"]),
             keep_runs=int(document.get("keep_runs", 20)),

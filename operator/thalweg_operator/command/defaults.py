@@ -14,7 +14,25 @@ from thalweg_operator import settings as settings_module
 from thalweg_operator.settings import MetricsSource, Settings
 
 _WIDTH = 100
-_EXAMPLE = {"metrics_sources": ("default", MetricsSource(url="http://prometheus.monitoring:9090"))}
+_EXAMPLE: Mapping[str, tuple[str, object]] = {
+    "metrics_sources": ("default", MetricsSource(url="http://prometheus.monitoring:9090")),
+    "presets": (
+        "our-engine",
+        'include = ["kubernetes", "prober"]\n'
+        "[queries]\n"
+        "tuples = 'engine_sent_total{job=\"engine\"}'\n"
+        'processed = "engine_handled_total"\n'
+        'busy = {select = "engine_busy_ms_total", scale = 0.001}\n'
+        "[labels]\n"
+        'namespace = "namespace"\n'
+        'pod = "pod"\n'
+        'topology = "job_name"\n'
+        'vertex = "stage"\n'
+        'task = "{stage}-{index}"\n'
+        'to_task = "{to_stage}-{to_index}"\n'
+        'to_vertex = "to_stage"\n',
+    ),
+}
 """Mappings that are empty by default: what an entry looks like."""
 
 
@@ -75,8 +93,8 @@ def _lines(group: object, indent: str = "") -> Iterator[str]:
 def _example(name: str, indent: str) -> Iterator[str]:
     """Show an entry of a mapping, commented out."""
     key, example = _EXAMPLE[name]
-    yield f"{indent}#   {key}:"
-    for line in _lines(example):
+    yield f"{indent}#   {key}:{' |' if isinstance(example, str) else ''}"
+    for line in example.splitlines() if isinstance(example, str) else _lines(example):
         yield f"{indent}#     {line}"
 
 

@@ -1,12 +1,15 @@
 """Query presets: which series mean what. They belong to whoever runs the operator."""
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
+from thalweg_spark.condense.figures import KEYS
 from thalweg_spark.condense.series import Series
 from thalweg_spark.errors import InvalidInput
 
@@ -34,9 +37,13 @@ class Preset:
         """What another process needs to read in the same way."""
         return asdict(self)
 
+    def names(self, fact: str) -> Mapping[str, str]:
+        """What our labels are called where a fact is exported."""
+        return {**self.labels, **self.labels_of.get(fact, {})}
+
     def read(self, fact: str, series: Series) -> Series:
         """A series with our names for its labels, in our units."""
-        names = {**self.labels, **self.labels_of.get(fact, {})}
+        names = self.names(fact)
         own = {label: _filled(pattern, series.labels) for label, pattern in names.items()}
         scale = self.scales.get(fact, 1.0)
         return Series(
@@ -44,6 +51,13 @@ class Preset:
             times_s=series.times_s,
             values=series.values if scale == 1.0 else series.values * scale,
         )
+
+
+def labels_in(pattern: str) -> list[str]:
+    """The labels that a pattern is filled from."""
+    if "{" not in pattern:
+        return [pattern]
+    return [name for names in _PLACE.findall(pattern) for name in names.split("|")]
 
 
 def _filled(pattern: str, labels: Mapping[str, str]) -> str:
@@ -58,9 +72,13 @@ def _first(names: str, labels: Mapping[str, str]) -> str:
     return next((labels[name] for name in names.split("|") if labels.get(name)), "")
 
 
-def load_preset(name: str) -> Preset:
-    """A preset that comes with this package, or several: `flink-with-goldpinger`."""
-    found = [_load(part) for part in name.split(_JOINED)]
+def load_preset(name: str, own: Mapping[str, str] | None = None) -> Preset:
+    """A preset, or several: `flink-with-goldpinger`.
+
+    `own` are texts of presets by name, those of whoever runs the operator; they go before the ones
+    that come with this package.
+    """
+    found = [_load(part, own or {}, ()) for part in name.split(_JOINED)]
     joined = Preset(
         name=name,
         queries={fact: text for one in found for fact, text in one.queries.items()},
@@ -78,39 +96,83 @@ def load_preset(name: str) -> Preset:
     return joined
 
 
-def _load(name: str) -> Preset:
+def presets_in(folder: Path) -> dict[str, str]:
+    """The texts of the presets in a folder: each file `NAME.toml`."""
+    try:
+        if not folder.is_dir():
+            raise InvalidInput(f"{folder} is no folder with presets")
+        return {file.stem: file.read_text() for file in sorted(folder.glob("*.toml"))}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the presets in {folder} cannot be read: {error}") from error
+
+
+def _load(name: str, own: Mapping[str, str], within: tuple[str, ...]) -> Preset:
+    if name in within:
+        raise InvalidInput(f"preset {name} includes itself: {' → '.join((*within, name))}")
+    if name in own:
+        return parse_preset(name, own[name], own, within)
     folder = resources.files("thalweg_spark") / "presets"
-    known = sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
-    if name not in known:
-        raise InvalidInput(f"no preset is called {name}; there are {', '.join(known)}")
-    return parse_preset(name, (folder / f"{name}.toml").read_text())
+    shipped = {file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml")}
+    if name not in shipped:
+        known = ", ".join(sorted(shipped | set(own)))
+        raise InvalidInput(f"no preset is called {name}; there are {known}")
+    return parse_preset(name, (folder / f"{name}.toml").read_text(), own, within)
 
 
-def parse_preset(name: str, text: str) -> Preset:
+def parse_preset(
+    name: str, text: str, own: Mapping[str, str] | None = None, within: tuple[str, ...] = ()
+) -> Preset:
     """A preset from its text. A query is a selector, or a table of `select`, `scale`, `labels`."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"preset {name} is not TOML: {error}") from error
-    included = [_load(other) for other in found.get("include", ())]
-    preset = Preset(
-        name=name,
-        queries={fact: text for one in included for fact, text in one.queries.items()},
-        labels=found.get("labels", {}),
-        labels_of={
-            fact: {**one.labels, **one.labels_of.get(fact, {})}
-            for one in included
-            for fact in one.queries
-        },
-        scales={fact: scale for one in included for fact, scale in one.scales.items()},
-    )
-    queries, labels_of, scales = dict(preset.queries), dict(preset.labels_of), dict(preset.scales)
-    for fact, query in found.get("queries", {}).items():
-        table: dict[str, Any] = {"select": query} if isinstance(query, str) else query
-        if not isinstance(table.get("select"), str):
-            raise InvalidInput(f"preset {name}: {fact} needs a selector, as text or as `select`")
+    includes = found.get("include", [])
+    if not isinstance(includes, list) or not all(isinstance(one, str) for one in includes):
+        raise InvalidInput(f"preset {name}: include must be a list of presets' names")
+    included = [_load(other, own or {}, (*within, name)) for other in includes]
+    queries = {fact: text for one in included for fact, text in one.queries.items()}
+    scales = {fact: scale for one in included for fact, scale in one.scales.items()}
+    labels_of = {
+        fact: {**one.labels, **one.labels_of.get(fact, {})}
+        for one in included
+        for fact in one.queries
+    }
+    for fact, query in _table(name, "queries", found).items():
+        table = _query(name, fact, query)
         queries[fact], scales[fact] = table["select"], float(table.get("scale", 1.0))
-        labels_of[fact] = dict(table.get("labels", {}))
+        labels_of[fact] = _labels(name, f"labels of {fact}", table)
     return Preset(
-        name=name, queries=queries, labels=preset.labels, labels_of=labels_of, scales=scales
+        name=name,
+        queries=queries,
+        labels=_labels(name, "labels", found),
+        labels_of=labels_of,
+        scales=scales,
     )
+
+
+def _query(name: str, fact: str, query: object) -> dict[str, Any]:
+    if fact not in KEYS:
+        near = difflib.get_close_matches(fact, KEYS, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(KEYS))}"
+        raise InvalidInput(f"preset {name}: {fact} is nothing that is condensed; {hint}")
+    table = {"select": query} if isinstance(query, str) else query
+    if not isinstance(table, dict) or not isinstance(table.get("select"), str):
+        raise InvalidInput(f"preset {name}: {fact} needs a selector, as text or as `select`")
+    if type(table.get("scale", 1.0)) not in (int, float):
+        raise InvalidInput(f"preset {name}: the scale of {fact} must be a number")
+    return table
+
+
+def _labels(name: str, where: str, found: Mapping[str, Any]) -> dict[str, str]:
+    labels = _table(name, where, {where: found.get("labels", {})})
+    if not all(isinstance(pattern, str) for pattern in labels.values()):
+        raise InvalidInput(f"preset {name}: {where} must be texts")
+    return labels
+
+
+def _table(name: str, where: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    table = found.get(where, {})
+    if not isinstance(table, dict):
+        raise InvalidInput(f"preset {name}: {where} must be a table")
+    return table
