@@ -74,9 +74,10 @@ def _spec() -> Schema:
         "What should run, and within which bounds Thalweg may change it.",
         {
             "strategy": word(
-                "How placement, scaling and grouping are decided. `Auto` compares them all and "
-                "takes the best; the others are one published scheduler each. `Even` spreads tasks "
-                "evenly, `ResourceAware` fills nodes by requests.",
+                "How placement, scaling and grouping are decided. `Auto` is our own search and "
+                "scaler: it takes what costs least, staying put included. Those that end in "
+                "`Stream` are one published scheduler each. `Even` spreads tasks evenly, "
+                "`ResourceAware` fills nodes by requests.",
                 STRATEGIES,
                 default="Auto",
             ),
