@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,8 @@ from thalweg_spark.condense.series import Series
 from thalweg_spark.condense.traffic import node_traffic
 from thalweg_spark.publish.store import publish
 from thalweg_spark.pull.presets import Preset
-from thalweg_spark.pull.prometheus import LEFT_OUT, Prometheus, Source
+from thalweg_spark.pull.prometheus import LEFT_OUT, Prometheus, Source, chunks
+from thalweg_spark.pull.reading import Reading, in_order, whole
 
 _SLOW_FACTS = frozenset(
     {"tuples", "bytes", "rtt", "rtt_sum", "rtt_count", "sent", "task_info", *WELCOME}
@@ -137,9 +139,10 @@ class NumpyEngine:
         """Pull everything that the preset names, one query after the other."""
         begun = time.perf_counter()
         source = Prometheus(request.source)
+        reading = reading_of(request)
         pulled = {
-            fact: [request.preset.read(fact, one) for one in self._samples(source, fact, request)]
-            for fact in request.preset.queries
+            fact: self._series(source, reading, fact, request)
+            for fact in in_order(request.preset.queries)
         }
         pulled_at = time.perf_counter()
         found = condense(
@@ -151,11 +154,22 @@ class NumpyEngine:
         seconds = {"pull": pulled_at - begun, "condense": time.perf_counter() - pulled_at}
         return Found(tables=found, warnings=source.warnings, seconds=seconds)
 
-    def _samples(self, source: Prometheus, fact: str, request: Request) -> list[Series]:
-        query, window_s = request.preset.queries[fact], request.windows.of(fact)
-        if fact in WELCOME:
-            return source.samples_if_any(query, window_s=window_s, at_s=request.at_s)
-        return source.samples(query, window_s=window_s, at_s=request.at_s)
+    def _series(
+        self, source: Prometheus, reading: Reading, fact: str, request: Request
+    ) -> list[Series]:
+        samples = source.samples_if_any if fact in WELCOME else source.samples
+        pieces = [
+            reading.read(fact, samples(request.preset.queries[fact], window_s=length_s, at_s=end_s))
+            for length_s, end_s in chunks(request.windows.of(fact), request.at_s)
+        ]
+        return pieces[0] if len(pieces) == 1 else whole(chain.from_iterable(pieces))
+
+
+def reading_of(request: Request) -> Reading:
+    """How the answers of a run are read."""
+    expectation = request.expectation
+    owners = {} if expectation is None else expectation.owners
+    return Reading(preset=request.preset, owners=owners)
 
 
 def condense(

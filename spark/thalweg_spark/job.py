@@ -15,7 +15,7 @@ from thalweg_spark.condense.expectation import Expectation
 from thalweg_spark.condense.figures import KEYS, OF_OTHERS, Figure, Figures
 from thalweg_spark.condense.places import Seen, pod_nodes, stays
 from thalweg_spark.condense.presence import Presence
-from thalweg_spark.engine import Found, Request, Tables, Windows, completed
+from thalweg_spark.engine import Found, Request, Tables, Windows, completed, reading_of
 from thalweg_spark.errors import InvalidInput, SourceUnavailable, SparkUnavailable
 from thalweg_spark.pull.spark_source import FORMAT, is_in_one_piece, options
 from thalweg_spark.schemas import TABLES, TEXT, WHOLE
@@ -52,7 +52,7 @@ class SparkEngine:
         windows_s = {fact: request.windows.of(fact) for fact in request.preset.queries}
         given = options(
             request.source,
-            request.preset,
+            reading_of(request),
             windows_s,
             at_s=request.at_s,
             partitions=self._partitions,

@@ -53,6 +53,9 @@ class Expectation:
     allocatable: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """What each node has for pods: `cpu` in cores, `memory` in bytes."""
 
+    owners: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    """(Namespace, pod) to its topologies, of the pods that are there."""
+
 
 def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
     """The expectation from its JSON document."""
@@ -61,6 +64,7 @@ def parse_expectation(document: Any) -> Expectation:  # noqa: ANN401
             topologies=tuple(_topology(one) for one in document["topologies"]),
             nodes=frozenset(str(node) for node in document["nodes"]),
             pod_nodes=_pod_nodes(document["topologies"]),
+            owners=_owners(document["topologies"]),
             allocatable={
                 str(node): {str(name): float(amount) for name, amount in amounts.items()}
                 for node, amounts in document.get("allocatable", {}).items()
@@ -78,6 +82,17 @@ def _pod_nodes(topologies: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str],
         for task in vertex["tasks"]
         if task.get("pod") and task.get("node")
     }
+
+
+def _owners(topologies: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], frozenset[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in topologies:
+        for vertex in one["vertices"]:
+            for task in vertex["tasks"]:
+                if task.get("pod"):
+                    pod = (str(one["namespace"]), str(task["pod"]))
+                    found.setdefault(pod, set()).add(str(one["name"]))
+    return {pod: frozenset(names) for pod, names in found.items()}
 
 
 def _topology(one: Mapping[str, Any]) -> ExpectedTopology:

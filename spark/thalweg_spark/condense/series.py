@@ -23,6 +23,24 @@ class Series:
         return float(self.times_s[-1])
 
 
+def identity(labels: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """What tells a series from others.
+
+    Where a pod is follows from its name, and not everybody who scrapes it says so.
+    """
+    if labels.get("pod") and labels.get("task"):
+        return frozenset(item for item in labels.items() if item[0] != "node")
+    return frozenset(labels.items())
+
+
+def joined(pieces: Sequence[Series]) -> Series | None:
+    """A series whose pieces of time were read one after the other; None if nothing is left."""
+    labels = {name: value for one in pieces for name, value in one.labels.items() if value}
+    times_s = np.concatenate([one.times_s for one in pieces])
+    values = np.concatenate([one.values for one in pieces])
+    return clean_series(labels, np.stack((times_s, values), axis=1))
+
+
 def since(series: Series, begin_s: float) -> Series:
     """The samples from a moment on; the last one before it stays, for the rise that spans it."""
     first = max(0, int(np.searchsorted(series.times_s, begin_s)) - 1)

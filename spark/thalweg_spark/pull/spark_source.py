@@ -15,8 +15,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from thalweg_spark.condense.figures import WELCOME, key_of
 from thalweg_spark.condense.series import Series
 from thalweg_spark.errors import CondenseError
-from thalweg_spark.pull.presets import Preset
 from thalweg_spark.pull.prometheus import Prometheus, Source, chunks
+from thalweg_spark.pull.reading import Reading
 from thalweg_spark.steps.series import ERROR, SERIES_DDL, WARNING, batches, note_batch
 
 FORMAT = "thalweg-prometheus"
@@ -40,12 +40,12 @@ class Share(InputPartition):
 
 
 def options(
-    source: Source, preset: Preset, windows_s: dict[str, float], *, at_s: float, partitions: int
+    source: Source, reading: Reading, windows_s: dict[str, float], *, at_s: float, partitions: int
 ) -> dict[str, str]:
     """The reader's options; secrets are named by their files, for options show up in plans."""
     return {
         "source": json.dumps(source.document()),
-        "preset": json.dumps(preset.document()),
+        "reading": json.dumps(reading.document()),
         "windows": json.dumps(windows_s),
         "at_s": repr(at_s),
         "partitions": str(partitions),
@@ -80,19 +80,20 @@ class PrometheusReader(DataSourceReader):
     def __init__(self, given: dict[str, str]) -> None:
         """Parse the options; nothing is sent yet."""
         self._source = Source.of_document(json.loads(given["source"]))
-        self._preset = Preset(**json.loads(given["preset"]))
+        self._reading = Reading.of_document(json.loads(given["reading"]))
         self._windows_s: dict[str, float] = json.loads(given["windows"])
         self._at_s = float(given["at_s"])
         self._count = max(1, int(given["partitions"]))
 
     def partitions(self) -> Sequence[Share]:
         """Shares of about the same length of time."""
-        asks = sorted(self._asks(), key=lambda ask: -ask.length_s)
+        # Those that are needed first, then those that take long.
+        asks = sorted(self._asks(), key=lambda ask: (ask.fact in WELCOME, -ask.length_s))
         shares = [tuple(asks[first :: self._count]) for first in range(self._count)]
         return [Share(share) for share in shares if share]
 
     def _asks(self) -> Iterator[Ask]:
-        for fact, query in self._preset.queries.items():
+        for fact, query in self._reading.preset.queries.items():
             for length_s, end_s in chunks(self._windows_s[fact], self._at_s):
                 yield Ask(fact=fact, query=query, length_s=length_s, end_s=end_s)
 
@@ -111,7 +112,7 @@ class PrometheusReader(DataSourceReader):
         for ask in asks:
             samples = server.samples_if_any if ask.fact in WELCOME else server.samples
             found = samples(ask.query, window_s=ask.length_s, at_s=ask.end_s)
-            ours = [self._preset.read(ask.fact, one) for one in found]
+            ours = self._reading.read(ask.fact, found)
             # Series about the same follow one another, so that nobody has to bring them together.
             for one in sorted(ours, key=lambda one: key_of(ask.fact, one.labels)):
                 yield ask.fact, one

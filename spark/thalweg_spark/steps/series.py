@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from thalweg_spark.condense.figures import is_ours, key_of
-from thalweg_spark.condense.series import Series, clean_series
+from thalweg_spark.condense.series import Series, identity, joined
 
 LABELS = (
     "namespace",
@@ -120,7 +120,7 @@ def _about(fact: str, labels: Mapping[str, str]) -> str:
 
 def _identity(fact: str, labels: Mapping[str, str]) -> int:
     """A number for a series, the same everywhere; of a million two clash once in 10⁷ runs."""
-    text = json.dumps([fact, sorted(labels.items())])
+    text = json.dumps([fact, sorted(identity(labels))])
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -155,9 +155,6 @@ def whole_series(read: DataFrame, asked_s: float) -> DataFrame:
 
 def _joined(rows: Iterable[tuple[Said, Series]]) -> Iterator[tuple[str, Series]]:
     for (fact, _), chunks in groupby(rows, key=lambda row: (row[0]["fact"], row[0]["series"])):
-        parts = [series for _, series in chunks]
-        times_s = np.concatenate([one.times_s for one in parts])
-        values = np.concatenate([one.values for one in parts])
-        whole = clean_series(parts[0].labels, np.stack((times_s, values), axis=1))
+        whole = joined([series for _, series in chunks])
         if whole is not None:
             yield fact, whole
