@@ -1,6 +1,7 @@
 """Peers that are silent, late, rude or gone: the stream goes on, and memory stays bounded."""
 
 import asyncio
+import json
 import os
 import socket
 from pathlib import Path
@@ -23,9 +24,11 @@ from thalweg_runtime.worker.frames import (
     Welcome,
     encoded,
 )
-from thalweg_runtime.worker.process import Process
+from thalweg_runtime.worker.link import Link
+from thalweg_runtime.worker.outlet import Outlet
+from thalweg_runtime.worker.process import Process, Work
 from thalweg_runtime.worker.routes import parse_routes
-from thalweg_runtime.worker.settings import Limits
+from thalweg_runtime.worker.settings import Limits, TaskIdentity
 from thalweg_runtime.worker.source import Source
 
 COUNT = 5000
@@ -53,6 +56,7 @@ async def talk(stream: InnerStream, *frames: Frame, raw: bytes = b"") -> list[Fr
 def hello(**words: object) -> Hello:
     told = {
         "protocol": PROTOCOL,
+        "namespace": "",
         "topology": "inner",
         "vertex": "numbers",
         "task": "numbers-9",
@@ -104,6 +108,7 @@ def test_who_is_not_asked_for_says_so(tmp_path: Path) -> None:
             await stream.receive(0)
             for other in (
                 hello(topology="another"),
+                hello(namespace="another"),
                 hello(to_incarnation=2),
                 hello(to_task="take-1"),
             ):
@@ -229,6 +234,56 @@ def test_frames_survive_any_cutting(numbers: list[int], size: int) -> None:
     assert heard == sent
 
 
+def edge_of(grouping: object = None, weight: float = 1.0) -> str:
+    task = {"name": "a-0", "incarnation": 1, "address": "h", "node": "n", "domain": ""}
+    tasks = [{**task, "weight": weight}]
+    edge = {"to": "a", "grouping": grouping or {"type": "Shuffle"}, "tasks": tasks}
+    return json.dumps({"version": 1, "edges": [edge]})
+
+
+def test_routes_that_are_some() -> None:
+    assert parse_routes(edge_of(weight=0)).version == 1
+
+
+def test_routes_that_are_none_change_nothing(tmp_path: Path) -> None:
+    """A newer operator may know groupings that this worker does not."""
+
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Shuffle") as stream:
+            source, _ = await started(stream)
+            stream.routes.write_text(edge_of(grouping={"type": "Sideways"}))
+            await until(lambda: source.is_finished, "it goes on by the routes before")
+            assert source.sender.routes.version == stream.version
+
+    asyncio.run(story())
+
+
+def test_an_edge_that_is_no_more_holds_nobody_up(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Shuffle") as stream:
+            endless = Work(program="thalweg_stream_steps", emulated_wait_s=60.0)
+            me = TaskIdentity(vertex="take", task="take-0", incarnation=1, routes=None)
+            await stream.start([me], f"{stream.net}.32", endless)
+            stream.route([Place()])
+            (source,) = (await stream.send(last=COUNT)).sources
+            outlets = source.sender.outlets
+            await until(lambda: any(one.outstanding for one in links_of(outlets)), "they are sent")
+            version = stream.version + 1
+            stream.routes.write_text(json.dumps({"version": version, "edges": []}))
+            await until(lambda: not outlets, "the edge is no more")
+            await stream.crash(32)
+            await until(lambda: source.is_finished, "everything is acknowledged")
+            stream.routes.write_text(json.dumps({"version": version + 1, "edges": []}))
+            await until(lambda: source.sender.routes.version > version, "routes are read")
+            assert not source.sender._ended
+
+    asyncio.run(story())
+
+
+def links_of(outlets: dict[str, Outlet]) -> list[Link]:
+    return [link for outlet in outlets.values() for link in outlet.links.values()]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -239,6 +294,11 @@ def test_frames_survive_any_cutting(numbers: list[int], size: int) -> None:
         '{"version": "x", "edges": []}',
         '{"edges": [{}]}',
         "[" * 9999,
+        edge_of(grouping={"type": "Sideways"}),
+        edge_of(grouping={"type": None}),
+        edge_of(weight=-1),
+        edge_of(weight=float("nan")),
+        edge_of(weight=float("inf")),
     ],
 )
 def test_routes_that_are_none(text: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -167,6 +168,52 @@ def test_a_process_whose_forerunner_is_gone_begins_by_itself(tmp_path: Path) -> 
             await until(lambda: source.is_finished, "everything is acknowledged")
             assert sample(alone, "thalweg_processed_total", vertex="read") == 10
             await stream.stop(alone)
+
+    asyncio.run(story())
+
+
+class Change:
+    """Changes what it gets."""
+
+    def __init__(self) -> None:
+        self.got: list[list[int]] = []
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        record["of"].append(-1)
+        self.got.append(record["of"])
+
+
+left = right = Change
+
+
+def numbers(sequence: int) -> dict[str, Any]:
+    return {"of": [sequence]}
+
+
+@pytest.mark.parametrize("vertices", [("left", "right"), ("left",)])
+def test_what_one_receiver_changes_no_other_sees(tmp_path: Path, vertices: tuple[str, ...]) -> None:
+    """By two edges, and by a broadcast."""
+
+    async def story() -> None:
+        async with inner_stream(tmp_path, "Broadcast") as stream:
+            host, routes = f"{stream.net}.9", tmp_path / "numbers.json"
+            edges: list[object] = []
+            for vertex in vertices:
+                write(routes, vertex, {"type": "Broadcast"}, host)
+                edges += json.loads(routes.read_text())["edges"]
+            routes.write_text(json.dumps({"version": 1, "edges": edges}))
+            told = [("numbers", 0, routes), *((one, at, None) for one in vertices for at in (0, 1))]
+            tasks = [
+                TaskIdentity(vertex=vertex, task=f"{vertex}-{at}", incarnation=1, routes=path)
+                for vertex, at, path in told
+            ]
+            work = Work(program=__name__, profile=parse_profile("20000"), last=500)
+            process = await stream.start(tasks, host, work)
+            await until(lambda: process.sources[0].is_finished, "everything is acknowledged")
+            steps: list[Any] = [task._step.call for task in process.tasks.values()]
+            assert len(steps) == 2 * len(vertices)
+            for step in steps:
+                assert step.got == [[number, -1] for number in range(500)]
 
     asyncio.run(story())
 

@@ -6,6 +6,7 @@ State and Got are how the tasks of a vertex hand key groups over (see `holding`)
 receivers keep how far it has come (Position); whoever is the source next hears it in Welcome.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -33,6 +34,8 @@ class Hello(Frame, tag=0, frozen=True):
     """Who sends, and to whom; `vertex` is empty between tasks of one vertex."""
 
     protocol: int
+    namespace: str
+    """Addresses come again: without it, one could be taken for a namesake elsewhere."""
     topology: str
     vertex: str
     task: str
@@ -169,6 +172,15 @@ def encoded(frame: Frame) -> bytes:
     if len(body) > LARGEST_FRAME_BYTES:
         raise TooLarge(f"a frame of {len(body)} bytes is too large")
     return len(body).to_bytes(_PREFIX_BYTES, "big") + body
+
+
+def copied(records: Sequence[Record]) -> list[Record]:
+    """Records that share nothing with these, as a wire would have brought them."""
+    try:
+        whole: list[Record] = _ANYTHING.decode(_ENCODER.encode(records))
+    except UNENCODABLE as error:
+        raise Unsendable(f"what a step makes must be what MessagePack knows: {error}") from error
+    return whole
 
 
 def records_of(data: bytes) -> list[Record]:

@@ -70,6 +70,7 @@ class Forerunner(Protocol):
 class Process(Protocol):
     """Whoever knows the tasks of this process."""
 
+    namespace: str
     topology: str
 
     def host(self, task: str, incarnation: int) -> Host | None:
@@ -164,7 +165,8 @@ class Session:
         if not isinstance(frame, Hello) or frame.protocol != PROTOCOL:
             raise Garbage("a connection begins with Hello")
         host = None
-        if frame.topology == self._process.topology:
+        process = self._process
+        if (frame.namespace, frame.topology) == (process.namespace, process.topology):
             host = self._process.host(frame.to_task, frame.to_incarnation)
             if self._is_heir(frame):
                 return

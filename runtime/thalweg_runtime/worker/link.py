@@ -19,6 +19,7 @@ from thalweg_runtime.worker.frames import (
     Record,
     Refuse,
     Welcome,
+    copied,
     records_of,
 )
 from thalweg_runtime.worker.routes import Target
@@ -90,6 +91,8 @@ class Link:
         self.is_early = False
         """Another pod of this source is still at work."""
         self.was_down = False
+        self.copies = False
+        """The receiver gets objects of its own, for they go to others too."""
         self.outstanding = 0
         self.credit_tuples = 0
         self._edge = edge
@@ -111,6 +114,16 @@ class Link:
         return self.target.key in self._ways.neighbours
 
     @property
+    def name(self) -> str:
+        """The task that receives, whichever of its pods."""
+        return self.target.receiver.name
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the receiver is there and takes tuples."""
+        return self.is_up and not self.is_leaving
+
+    @property
     def load(self) -> float:
         """How much of its credit is used, from 0 to 1."""
         return min(1.0, (self.outstanding + len(self._records)) / max(1, self.credit_tuples))
@@ -127,7 +140,7 @@ class Link:
         if not self._runs or self._runs[-1][1:] != (born, cause):
             cause.pending += 1
             self._runs.append((len(self._records), born, cause))
-        self._records += records
+        self._records += copied(records) if self.copies else records
         self._groups += groups
         if len(self._records) >= self._limits.batch_tuples:
             self.flush(least=self._limits.batch_tuples)

@@ -1,9 +1,11 @@
 """An outlet: one out-edge of a task, with its grouping and a link to each receiver."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from thalweg_runtime.worker.absent import Absent
 from thalweg_runtime.worker.causes import Cause
 from thalweg_runtime.worker.counters import Counters
 from thalweg_runtime.worker.dealing import Dealing
@@ -27,8 +29,12 @@ from thalweg_scheduling.model.graph import GroupingType
 _AGAIN_S = 0.2
 """After so long, tuples that nobody wanted are offered again."""
 _MOST_FORMER = 256
+_COMES_BACK_S = 60.0
+"""After its death was noticed, a receiver of a broadcast has so long to come back."""
 _KEYED = (GroupingType.FIELDS, GroupingType.GLOBAL)
 """Groupings by which a tuple has one owner, who has the state of its key group."""
+
+_log = logging.getLogger(__name__)
 
 
 class Outlet:
@@ -52,9 +58,15 @@ class Outlet:
         """The furthest that a receiver knows of the source that this is."""
         self.repeats = 0
         """Tuples in hand that have been sent, and counted, before."""
+        self.is_shared = False
+        """Whether another edge gets the same records too."""
         self.links: dict[tuple[str, int], Link] = {}
+        self._has_ended = False
+        self._absent = Absent(
+            patience_s=limits.dead_after_s + _COMES_BACK_S, full_tuples=FULL_TUPLES
+        )
         self._retired: set[Link] = set()
-        self._grouping = GroupingType(edge.grouping)
+        self._grouping = edge.grouping
         self._keys = edge.keys
         self._senders = edge.senders
         self._counters = counters
@@ -73,50 +85,51 @@ class Outlet:
     @property
     def is_full(self) -> bool:
         """Whether the task should wait before it makes more."""
-        return bool(self.full) or len(self._held) >= FULL_TUPLES
+        return bool(self.full) or len(self._held) >= FULL_TUPLES or self._absent.is_full
+
+    @property
+    def is_over(self) -> bool:
+        """Whether an edge that is no more is also done with."""
+        return not self.links and not self._retired
 
     @property
     def is_empty(self) -> bool:
         """Whether everything has been answered."""
         links = (*self.links.values(), *self._retired)
-        return not self._held and all(link.is_empty for link in links)
+        is_holding = self._held or not self._absent.is_empty
+        return not is_holding and all(link.is_empty for link in links)
 
     def route(self, edge: EdgeRoutes, version: int) -> None:
         """Send by these routes from now on; what is not sent yet is dealt out anew."""
         unsent = {link: link.take_unsent() for link in self.links.values()}
-        before = self.links
         if edge.grouping != self._grouping or edge.senders != self._senders:
             self._picker = None
         self._senders = edge.senders
-        self._keys, self._grouping = edge.keys, GroupingType(edge.grouping)
-        self.links = {}
-        for target in edge.targets:
-            known = before.pop(target.key, None)
-            if known is None or known.target.address != target.address:
-                if known is not None:
-                    before[target.key] = known
-                known = self._linked(target)
-            known.target = target
-            self.links[target.key] = known
+        self._keys, self._grouping = edge.keys, edge.grouping
+        before = self._relinked(edge.targets)
         self._tell(version, before)
+        self._regroup()
+        self._look_for_absent(before.values())
+        for link, parcels in unsent.items():
+            self._put_again(link, parcels)
         for key, link in before.items():
             self._former[key] = link.target.peer
             self._retired.add(link)
+            link.flush()
             link.retire()
         while len(self._former) > _MOST_FORMER:
             self._former.pop(next(iter(self._former)))
-        self._regroup()
-        for link, parcels in unsent.items():
-            self._put_again(link, parcels)
         self._offer_again()
 
     def put(self, records: Sequence[Record], born: float, cause: Cause) -> None:
         """Send tuples to whom the grouping says."""
         for link, part, groups in self._dealing.deal(records):
-            if link is None:
-                self._hold(part, born, cause)
-            else:
+            if link is not None:
                 link.put(part, groups, born, cause)
+            elif not self._absent:
+                self._hold(part, born, cause)
+        if self._absent:
+            self._absent.put_all(records, born, cause)
 
     def flush(self) -> None:
         """Send what waits for company."""
@@ -170,6 +183,9 @@ class Outlet:
 
     def end(self) -> None:
         """The edge is no more: what has been sent is finished, the rest goes nowhere."""
+        self._has_ended = True
+        if self._again is not None:
+            self._again.cancel()
         for link in self.links.values():
             for parcel in link.take_unsent():
                 parcel.release()
@@ -177,6 +193,7 @@ class Outlet:
             link.retire()
         self.links, self._places, self._picker = {}, [], None
         self._dealing = self._dealt()
+        self._absent.clear()
         held, self._held = self._held, []
         for _, _, cause in held:
             cause.release()
@@ -191,6 +208,38 @@ class Outlet:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
+    def _relinked(self, targets: Sequence[Target]) -> dict[tuple[str, int], Link]:
+        """Have a link to each of these; return those that there were to others."""
+        before, self.links = self.links, {}
+        for target in targets:
+            known = before.pop(target.key, None)
+            if known is None or known.target.address != target.address:
+                if known is not None:
+                    before[target.key] = known
+                known = self._linked(target)
+            known.target = target
+            self.links[target.key] = known
+        several = self._grouping is GroupingType.BROADCAST and len(self.links) > 1
+        for link in self.links.values():
+            # A step may change what it gets; within a process others would see that.
+            link.copies = link.is_inside and (self.is_shared or several)
+        return before
+
+    def _look_for_absent(self, left_out: Iterable[Link]) -> None:
+        """Of a broadcast: give those what is theirs that are back, and miss those that died."""
+        if self._grouping is not GroupingType.BROADCAST:
+            self._absent.clear()
+            return
+        for link in self._places:
+            if link.name in self._absent:
+                for records, born, cause in self._absent.back(link.name):
+                    link.put(records, (), born, cause)
+                    cause.release()
+        now_s = asyncio.get_running_loop().time()
+        for link in left_out:
+            if not link.is_well and self._heir(link) is None:
+                self._absent.miss(link.name, now_s)
+
     def _linked(self, target: Target) -> Link:
         traffic = self._counters.to(self.to, target.receiver.name)
         link = Link(target, self, traffic, ways=self._ways, limits=self._limits)
@@ -201,6 +250,8 @@ class Outlet:
         return link
 
     def _hold(self, records: Sequence[Record], born: float, cause: Cause) -> None:
+        if self._has_ended:
+            return
         cause.pending += len(records)
         self._held += [(record, born, cause) for record in records]
 
@@ -287,17 +338,31 @@ class Outlet:
 
     def _put_again(self, link: Link, parcels: Sequence[Parcel]) -> None:
         """Deal out anew what a link had; of a broadcast, only the same task is without its copy."""
-        heir = self._heir(link)
-        is_lost = self._grouping is GroupingType.BROADCAST and heir is None
+        is_for_one = self._grouping is GroupingType.BROADCAST
         for parcel in parcels:
-            if parcel.was_sent and not is_lost:
-                self._repeat(parcel)
-            for records, born, cause in parcel.entries():
-                if self._grouping is not GroupingType.BROADCAST:
+            if is_for_one:
+                self._put_to_same(link, parcel)
+            else:
+                if parcel.was_sent:
+                    self._repeat(parcel)
+                for records, born, cause in parcel.entries():
                     self.put(records, born, cause)
-                elif heir is not None:
-                    heir.put(records, (), born, cause)
             parcel.release()
+
+    def _put_to_same(self, link: Link, parcel: Parcel) -> None:
+        """Leave it to the same task, in whichever pod; nowhere if that was scaled away."""
+        heir = self._heir(link) or (link if link.is_well else None)
+        if heir is None and link.name not in self._absent:
+            if link.is_retired and link.is_leaving:
+                return
+            self._absent.miss(link.name, asyncio.get_running_loop().time())
+        if parcel.was_sent:
+            self._repeat(parcel)
+        for records, born, cause in parcel.entries():
+            if heir is not None:
+                heir.put(records, (), born, cause)
+            else:
+                self._absent.put(link.name, records, born, cause)
 
     def _repeat(self, parcel: Parcel) -> None:
         self._counters.resent += parcel.count
@@ -305,10 +370,7 @@ class Outlet:
 
     def _heir(self, link: Link) -> Link | None:
         """The link to the same task, perhaps in a later pod; None if there is no such task now."""
-        same = (
-            one for one in self._places if one.target.receiver.name == link.target.receiver.name
-        )
-        return next(same, None)
+        return next((one for one in self._places if one.name == link.name), None)
 
     def _offer_again(self) -> None:
         """Try what was held back; what nobody wants now is held back again."""
@@ -317,7 +379,7 @@ class Outlet:
             self.put([record], born, cause)
             cause.release()
         self.flush()
-        if self._held:
+        if self._held or self._absent:
             self._schedule()
         self.has_room()
 
@@ -328,4 +390,7 @@ class Outlet:
 
     def _retry(self) -> None:
         self._again = None
+        if self._places:
+            for task, count in self._absent.give_up(asyncio.get_running_loop().time()).items():
+                _log.warning("%s has not come back: %d tuples for it are lost", task, count)
         self._offer_again()

@@ -62,7 +62,7 @@ class Process:
 
     def __init__(self, identity: Identity, work: Work, limits: Limits, *, host: str = "") -> None:
         """Load the steps; `run` does the rest."""
-        self.topology = identity.topology
+        self.namespace, self.topology = identity.namespace, identity.topology
         self.tasks: dict[tuple[str, int], Task] = {}
         self.sources: list[Source] = []
         self.http_port = 0
@@ -224,7 +224,8 @@ class Process:
         step = load_step(name, self._work.options)
         counters = Counters()
         ways = Ways(
-            topology=self._identity.topology,
+            namespace=self.namespace,
+            topology=self.topology,
             vertex=me.vertex,
             task=me.task,
             incarnation=me.incarnation,

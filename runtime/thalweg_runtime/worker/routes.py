@@ -1,6 +1,7 @@
 """The routes file: parsed once, watched for ever (docs/routes.schema.json)."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from thalweg_runtime.worker.errors import InvalidRoutes
 from thalweg_runtime.worker.frames import Peer
 from thalweg_scheduling.group.receivers import Origin, Receiver, Senders
+from thalweg_scheduling.model.graph import GroupingType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class EdgeRoutes:
     """One out-edge."""
 
     to: str
-    grouping: str
+    grouping: GroupingType
     keys: tuple[str, ...]
     targets: tuple[Target, ...]
     senders: Senders = field(default_factory=dict)
@@ -67,7 +69,7 @@ def _edge(edge: Mapping[str, Any]) -> EdgeRoutes:
     grouping = edge["grouping"]
     return EdgeRoutes(
         to=str(edge["to"]),
-        grouping=str(grouping["type"]),
+        grouping=GroupingType(grouping["type"]),
         keys=tuple(str(key) for key in grouping.get("keys") or ()),
         targets=tuple(_target(task) for task in edge["tasks"]),
         senders=_senders(edge.get("senders") or ()),
@@ -87,12 +89,19 @@ def _target(task: Mapping[str, Any]) -> Target:
         name=str(task["name"]),
         node=str(task["node"]),
         domain=str(task["domain"]),
-        weight=float(task["weight"]),
+        weight=_weight(task["weight"]),
         key_groups=_ranges(task.get("keyGroups") or ()),
     )
     return Target(
         receiver=receiver, incarnation=int(task["incarnation"]), address=str(task["address"])
     )
+
+
+def _weight(found: float) -> float:
+    weight = float(found)
+    if not 0 <= weight < math.inf:
+        raise ValueError(f"a weight of {weight}")
+    return weight
 
 
 def _ranges(found: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:

@@ -163,11 +163,13 @@ class Sender:
                     origin=self._origin,
                     room=self.room,
                 )
+            outlet.is_shared = len(routes.edges) > 1
             outlet.route(edge, routes.version)
         gone = self.outlets.keys() - {edge.to for edge in routes.edges}
-        self._ended += [self.outlets.pop(to) for to in gone]
-        for outlet in self._ended:
-            outlet.end()
+        self._ended = [one for one in self._ended if not one.is_over]
+        for to in gone:
+            self._ended.append(self.outlets.pop(to))
+            self._ended[-1].end()
         self.routes = routes
         self._every = tuple(self.outlets.values())
         self.room.set()

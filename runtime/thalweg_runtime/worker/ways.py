@@ -19,6 +19,7 @@ def _open_gate() -> asyncio.Event:
 class Ways:
     """The ways out of one task."""
 
+    namespace: str = ""
     topology: str
     vertex: str
     task: str
@@ -50,6 +51,7 @@ class Ways:
         connection.send(
             Hello(
                 protocol=PROTOCOL,
+                namespace=self.namespace,
                 topology=self.topology,
                 vertex="" if among_peers else self.vertex,
                 task=self.task,
