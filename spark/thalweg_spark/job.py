@@ -26,6 +26,9 @@ from thalweg_spark.steps.traffic import node_traffic
 
 _AT_ONCE = 4
 """Tables that are made at once: planning one takes about as long as computing another."""
+_LEAST_ASKED_AT_ONCE = 2
+_MOST_ASKED_AT_ONCE = 8
+"""A Prometheus answers twenty queries at a time, and we are not the only ones to ask."""
 _PLAIN = TEXT | WHOLE
 _REFUSED = f"{InvalidInput.exit_code} "
 
@@ -35,10 +38,9 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, session: SparkSession, *, partitions: int = 2) -> None:
-        """Pull in this many partitions."""
+    def __init__(self, session: SparkSession) -> None:
+        """Pull in as many partitions as there are cores."""
         self._session = session
-        self._partitions = partitions
 
     def warm(self) -> None:
         """Condense nothing: Java compiles its plans now rather than in the first run."""
@@ -55,7 +57,7 @@ class SparkEngine:
             reading_of(request),
             windows_s,
             at_s=request.at_s,
-            partitions=self._partitions,
+            partitions=_at_once(self._session),
         )
         read = self._session.read.format(FORMAT).options(**given).load().persist()
         try:
@@ -70,6 +72,16 @@ class SparkEngine:
             read.unpersist()
         seconds = {"pull": pulled_at - begun, "condense": time.perf_counter() - pulled_at}
         return Found(tables=found, warnings=warnings, seconds=seconds)
+
+
+def _at_once(session: SparkSession) -> int:
+    """How many partitions Spark works on at once; executors may still come, so ask each time."""
+    try:
+        cores = session.sparkContext.defaultParallelism
+    except PySparkException:
+        # Spark Connect does not say what its server has.
+        return _LEAST_ASKED_AT_ONCE
+    return min(max(cores, _LEAST_ASKED_AT_ONCE), _MOST_ASKED_AT_ONCE)
 
 
 def tables_of(
