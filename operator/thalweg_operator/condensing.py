@@ -8,6 +8,7 @@ fails leaves the last matrices where they are, which then grow old, and old matr
 
 import json
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -19,12 +20,13 @@ from typing import Any
 from thalweg_operator.clock import Clock
 from thalweg_operator.errors import StoreUnreadable
 from thalweg_operator.observe.store import Matrices, read_matrices
-from thalweg_operator.resident import Resident
+from thalweg_operator.resident import Resident, last_said
 from thalweg_operator.settings import CondenseSettings, MetricsSource
 
 log = logging.getLogger(__name__)
-_LOG_TAIL = 400
 _ASKING_SHARE = 0.75
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+"""A run is short; threads for every core of a large machine would reserve more than its work."""
 _FILES = ("token_file", "basic_file", "ca_file", "certificate_file")
 """Secrets and certificates go by their files, never in a command line or a plan."""
 
@@ -170,7 +172,7 @@ class Condenser:
         if code == 0:
             self._read()
             return
-        said = child.output.read_text(errors="replace").strip()[-_LOG_TAIL:]
+        said = last_said(child.output)
         self._trouble = f"condensing failed with exit code {code}: {said.splitlines()[-1:]}"
         log.warning("condensing failed with exit code %d: %s", code, said)
 
@@ -191,7 +193,11 @@ class Condenser:
         output = self.folder / "condense.log"
         with output.open("wb") as stream:
             process = subprocess.Popen(
-                self._command(expected), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
+                self._command(expected),
+                stdout=stream,
+                stderr=stream,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_THREAD},
             )
         self._child = _Child(process=process, started_s=now_s, output=output)
 
@@ -216,6 +222,7 @@ class Condenser:
         words += ["--run-timeout-s", str(self._run_timeout_s)]
         words += ["--most-series", str(self.source.most_series)]
         words += ["--most-mib", str(self.source.most_mib)]
+        words += ["--memory-mib", str(self.settings.numpy_limit_bytes >> 20)]
         words += ["--window-s", str(self.settings.scaling_window_s)]
         words += ["--placement-window-s", str(self.settings.placement_window_s)]
         for name in _FILES:

@@ -238,7 +238,7 @@ class Resident:
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
     def _last_words(self) -> str:
-        said = self._log.read_text(errors="replace").strip()[-_LOG_TAIL:].splitlines()
+        said = last_said(self._log).splitlines()
         return said[-1] if said else "it said nothing"
 
     def _end(self, child: _Child) -> None:
@@ -256,6 +256,13 @@ class Resident:
         for stream in (child.process.stdin, child.process.stdout):
             if stream is not None:
                 _close_quietly(stream)
+
+
+def last_said(log_file: Path) -> str:
+    """The end of what a child wrote; the rest, which may be long, is not read."""
+    with log_file.open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _LOG_TAIL))
+        return stream.read(_LOG_TAIL).decode(errors="replace").strip()
 
 
 def _close_quietly(stream: Any) -> None:  # noqa: ANN401

@@ -112,6 +112,8 @@ class MetricsSource:
             raise InvalidSettings("metrics source: tenant must be one line of printable text")
 
 
+_LEAST_NUMPY_BYTES = 256 * 2**20
+"""Threads and their stacks come from this too."""
 _PRESET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """As the CRD has it."""
 _ABOVE_ZERO = (
@@ -169,6 +171,9 @@ class CondenseSettings:
     """The Spark child is started anew when it holds more than this between two runs, and ended
     when it holds half as much again in the middle of one."""
 
+    numpy_limit_bytes: int = 2**30
+    """Most memory that samples may take in a numpy run; one that needs more ends and says so."""
+
     start_timeout_s: float = 180.0
     """A Spark that is not ready by then is ended; a loaded machine takes a minute."""
 
@@ -182,6 +187,8 @@ class CondenseSettings:
         for name in _ABOVE_ZERO:
             if getattr(self, name) <= 0:
                 raise InvalidSettings(f"condense: {name} must be above 0")
+        if self.numpy_limit_bytes < _LEAST_NUMPY_BYTES:
+            raise InvalidSettings("condense: numpy_limit_bytes must be at least 256 MiB")
         if self.keep_runs < 2:
             raise InvalidSettings("condense: keep_runs must be at least 2: one is being read")
         for name, text in self.presets.items():

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -32,6 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     except CondenseError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    except MemoryError:
+        sys.stderr.write("error: condensing needs more memory than it may take\n")
+        return CondenseError.exit_code
     sys.stdout.write(json.dumps(dataclasses.asdict(report)) + "\n")
     return 0
 
@@ -57,12 +61,25 @@ def _condense(options: argparse.Namespace) -> Report:
         expectation=_expectation(options.expect),
         store=options.store,
         at_s=time.time() if options.at is None else options.at,
+        is_now=options.at is None,
         keep_runs=options.keep_runs,
         windows=Windows(scaling_s=options.window_s, placement_s=options.placement_window_s),
     )
     if options.engine == "numpy":
+        _limit_memory(options.memory_mib)
         return condense_once(NumpyEngine(), request)
     return _with_spark(request, options.spark_master, _executors(options))
+
+
+def _limit_memory(most_mib: int | None) -> None:
+    """Better one run that ends with a reason than a pod that the kernel ends, all in it included.
+
+    What libraries have reserved by now, which grows with a machine's cores, does not count.
+    """
+    if most_mib is not None:
+        reserved = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        most = reserved + most_mib * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _executors(options: argparse.Namespace) -> Executors:
@@ -124,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-timeout-s", type=float, default=45.0, help="longest wait for all answers")
     add("--most-series", type=int, default=200_000, help="refuse answers with more of them")
     add("--most-mib", type=int, default=64, help="refuse answers that are larger")
+    add("--memory-mib", type=int, help="most memory that numpy may take (default: any)")
     add("--token-file", type=Path, help="file with a bearer token")
     add("--basic-file", type=Path, help="file with user:password")
     add("--ca-file", type=Path, help="certificates to trust")

@@ -15,7 +15,7 @@ import pytest
 
 from thalweg_fake_prometheus import FakePrometheus, fake_prometheus
 from thalweg_operator.condensing import Condenser, Reading
-from thalweg_operator.resident import Outcome, Resident, session_memory_bytes
+from thalweg_operator.resident import Outcome, Resident, last_said, session_memory_bytes
 from thalweg_operator.settings import CondenseSettings, MetricsSource
 from thalweg_spark.resident import parse_request
 
@@ -41,6 +41,11 @@ for line in sys.stdin:
         say(kind="failed", id=asked["id"], exit_code=4, error="nobody answers")
         continue
     request = json.load(open(asked["request"]))
+    if mode == "publishes":
+        from thalweg_spark.publish.store import publish
+        from thalweg_spark.schemas import TABLES
+        nothing = {{table: [] for table in TABLES}}
+        publish(request["store"], nothing, engine="spark", observed_at_s=1.0)
     say(kind="done", id=asked["id"], report={{"store": request["store"]}})
 """
 
@@ -315,3 +320,48 @@ def test_a_spark_that_dies_over_a_run_leaves_the_cadence(bed: Bed, server: FakeP
     )
     assert json.loads((bed.folder / "store" / "CURRENT").read_text())["engine"] == "numpy"
     one.close()
+
+
+@pytest.mark.slow
+def test_matrices_come_every_turn_although_spark_is_killed(
+    bed: Bed, server: FakePrometheus
+) -> None:
+    """A turn is an interval of a clock moved by hand; what runs in it takes as long as it does."""
+    one = condenser(bed, server, "publishes")
+    resident = bed.made[-1]
+    bed.tick_until(resident, lambda: not resident.trouble, what="ready")
+    engines: list[str] = []
+    runs: set[str] = set()
+    for turn in range(8):
+        if turn in (2, 5):
+            os.kill(resident.pid or 0, signal.SIGKILL)
+
+        def is_new() -> bool:
+            found = one.tick(NOTHING).matrices
+            return found is not None and found.run not in runs
+
+        until(is_new, what=f"new matrices in turn {turn}")
+        newest = one.tick(NOTHING).matrices
+        assert newest is not None
+        runs.add(newest.run)
+        engines.append(newest.engine)
+        bed.tick_until(resident, lambda: not resident.is_busy, what="Spark to rest")
+        bed.clock.now += 15
+        if turn not in (1, 4):
+            # The next child may take its time; the turn after it is Spark's again.
+            bed.tick_until(resident, lambda: not resident.trouble, what="the next child")
+    assert engines[0] == "spark"
+    assert (engines[2], engines[5]) == ("numpy", "numpy"), "no turn is without matrices"
+    assert engines[7] == "spark"
+    one.close()
+
+
+def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as stream:
+        stream.truncate(2**33)
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\nerror: \xff it is over\n")
+    assert last_said(log).splitlines()[-1] == "error: \ufffd it is over"
+    log.write_text("")
+    assert last_said(log) == ""

@@ -77,6 +77,7 @@ def test_overrides_go_over_the_file(tmp_path: Path) -> None:
         ),
         ("metrics_sources: {a: {url: 'http://x', timeout_s: 0}}", "timeout_s must be above 0"),
         ("condense: {keep_runs: 1}", "keep_runs must be at least 2"),
+        ("condense: {numpy_limit_bytes: 1000}", "numpy_limit_bytes must be at least 256 MiB"),
         ("condense: {presets: {mine: 3}}", "condense.presets.mine: expected text"),
         ("condense: {presets: {mine: '['}}", "condense.presets.mine: this is not TOML"),
         ("condense: {presets: {../x: ''}}", "'../x' is no name"),

@@ -171,6 +171,14 @@ def test_degraded(trouble: str, status: str, reason: str) -> None:
     assert trouble in found[2]
 
 
+def test_degraded_while_numpy_stands_in() -> None:
+    found = said(outcome(stands_in="the Spark child ended with exit code -9"), "Degraded")
+    message = "numpy condenses in Spark's place: the Spark child ended with exit code -9"
+    assert found == ("True", "SparkUnavailable", message)
+    both = said(outcome(stands_in="x", trouble="quota exceeded"), "Degraded")
+    assert both[1] == "TurnFailed", "what hinders the topology itself goes first"
+
+
 def test_counts() -> None:
     status = topology_status({}, outcome(pod(0), pod(1, on="n2"), replicas=3), NOW_S)
     assert status["tasks"] == {"desired": 3, "ready": 2, "summary": "2/3"}

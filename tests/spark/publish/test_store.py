@@ -1,6 +1,8 @@
 """The matrix store: readers see a whole run or the one before, never half."""
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from thalweg_operator.observe.store import SCHEMA_VERSION as READS
 from thalweg_operator.observe.store import TABLES as READ_TABLES
 from thalweg_operator.observe.store import read_matrices
 from thalweg_spark.__main__ import main
+from thalweg_spark.engine import NumpyEngine
 from thalweg_spark.errors import InvalidInput, StoreUnwritable
 from thalweg_spark.publish.store import ABOUT, POINTER, RUNS, publish
 from thalweg_spark.schemas import SCHEMA_VERSION, TABLES
@@ -200,6 +203,36 @@ def test_what_a_source_warned_of_goes_with_the_run(tmp_path: Path, warnings: lis
     assert all(text.startswith("left out: container_") for text in left_out[:2])
     assert set(warnings) <= set(found.warnings)
     assert found.is_partial is bool(warnings)
+
+
+LIMITED = """
+from thalweg_spark.__main__ import _limit_memory
+_limit_memory(64)
+print(len(bytearray(2**24)))
+try:
+    bytearray(2**28)
+except MemoryError:
+    print("refused")
+"""
+
+
+def test_a_numpy_run_has_a_limit_of_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == [str(2**24), "refused"]
+
+
+def test_a_run_that_needs_too_much_memory_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def find(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(NumpyEngine, "find", find)
+    words = ["condense", "--engine", "numpy", "--source", "http://x", "--store", str(tmp_path)]
+    assert main(words) == 1
+    assert "error: condensing needs more memory" in capsys.readouterr().err
 
 
 @pytest.mark.slow
