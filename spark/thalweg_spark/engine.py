@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +26,11 @@ _SLOW_FACTS = frozenset(
     {"tuples", "bytes", "rtt", "rtt_sum", "rtt_count", "sent", "task_info", *WELCOME}
 )
 """What placement is decided by, and what is scraped seldom: over the longer window."""
+
+CLOCKS = "clocks differ: "
+"""How a warning begins that takes nothing from the answers."""
+_SKEW_FOLLOWED_S = 1.0
+_SKEW_TOLD_S = 5.0
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -64,6 +69,8 @@ class Request:
     at_s: float
     windows: Windows
     keep_runs: int = 20
+    is_now: bool = False
+    """Whether `at_s` is now by our clock: then the windows end now by the server's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +120,7 @@ def condense_once(engine: Engine, request: Request) -> Report:
         keep=request.keep_runs,
         # Those that hinder a decision first: not all are kept.
         warnings=sorted(found.warnings, key=lambda text: text.startswith(LEFT_OUT)),
-        is_partial=not all(text.startswith(LEFT_OUT) for text in found.warnings),
+        is_partial=not all(text.startswith((LEFT_OUT, CLOCKS)) for text in found.warnings),
     )
     return Report(
         run=run,
@@ -139,6 +146,7 @@ class NumpyEngine:
         """Pull everything that the preset names, one query after the other."""
         begun = time.perf_counter()
         source = Prometheus(request.source)
+        request, told = by_servers_clock(request, source)
         reading = reading_of(request)
         pulled = {
             fact: self._series(source, reading, fact, request)
@@ -152,7 +160,7 @@ class NumpyEngine:
             windows=request.windows,
         )
         seconds = {"pull": pulled_at - begun, "condense": time.perf_counter() - pulled_at}
-        return Found(tables=found, warnings=source.warnings, seconds=seconds)
+        return Found(tables=found, warnings=(*source.warnings, *told), seconds=seconds)
 
     def _series(
         self, source: Prometheus, reading: Reading, fact: str, request: Request
@@ -163,6 +171,20 @@ class NumpyEngine:
             for length_s, end_s in chunks(request.windows.of(fact), request.at_s)
         ]
         return pieces[0] if len(pieces) == 1 else whole(chain.from_iterable(pieces))
+
+
+def by_servers_clock(request: Request, source: Prometheus) -> tuple[Request, tuple[str, ...]]:
+    """The run with its windows ending now by the clock that samples are stamped by.
+
+    By a clock of ours that is twenty seconds ahead, every series would have ended.
+    """
+    skew_s = source.skew_s() if request.is_now else 0.0
+    if abs(skew_s) < _SKEW_FOLLOWED_S:
+        return request, ()
+    side = "ahead of" if skew_s > 0 else "behind"
+    said = f"{CLOCKS}the metrics server's is {abs(skew_s):.0f} s {side} ours"
+    told = (said,) if abs(skew_s) >= _SKEW_TOLD_S else ()
+    return replace(request, at_s=request.at_s + skew_s), told
 
 
 def reading_of(request: Request) -> Reading:

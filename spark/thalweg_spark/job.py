@@ -15,8 +15,17 @@ from thalweg_spark.condense.expectation import Expectation
 from thalweg_spark.condense.figures import KEYS, OF_OTHERS, Figure, Figures
 from thalweg_spark.condense.places import Seen, pod_nodes, stays
 from thalweg_spark.condense.presence import Presence
-from thalweg_spark.engine import Found, Request, Tables, Windows, completed, reading_of
+from thalweg_spark.engine import (
+    Found,
+    Request,
+    Tables,
+    Windows,
+    by_servers_clock,
+    completed,
+    reading_of,
+)
 from thalweg_spark.errors import InvalidInput, SourceUnavailable, SparkUnavailable
+from thalweg_spark.pull.prometheus import Prometheus
 from thalweg_spark.pull.spark_source import FORMAT, is_in_one_piece, options
 from thalweg_spark.schemas import TABLES, TEXT, WHOLE
 from thalweg_spark.steps import matrices
@@ -51,6 +60,7 @@ class SparkEngine:
     def find(self, request: Request) -> Found:
         """Pull in parallel, then condense; nothing of it stays cached."""
         begun = time.perf_counter()
+        request, told = by_servers_clock(request, Prometheus(request.source))
         windows_s = {fact: request.windows.of(fact) for fact in request.preset.queries}
         given = options(
             request.source,
@@ -71,7 +81,7 @@ class SparkEngine:
         finally:
             read.unpersist()
         seconds = {"pull": pulled_at - begun, "condense": time.perf_counter() - pulled_at}
-        return Found(tables=found, warnings=warnings, seconds=seconds)
+        return Found(tables=found, warnings=(*warnings, *told), seconds=seconds)
 
 
 def _at_once(session: SparkSession) -> int:

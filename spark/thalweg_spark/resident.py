@@ -89,6 +89,7 @@ def parse_request(document: Mapping[str, Any]) -> Request:
             store=str(document["store"]),
             keep_runs=int(document.get("keep_runs", 20)),
             at_s=time.time(),
+            is_now=True,
             windows=Windows(**document.get("windows", {})),
         )
     except (KeyError, TypeError) as error:

@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ class FakePrometheus:
     warnings: list[str] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    clock: Callable[[], float] = time.time
+    """What it takes the time to be."""
     answer_with: Callable[[int], tuple[int, bytes] | None] = lambda _: None
     """Given the number of the request, an answer instead of the right one."""
 
@@ -32,6 +35,10 @@ class FakePrometheus:
         instead = self.answer_with(len(self.asked))
         if instead is not None:
             return instead
+        if query["query"] == "time()":
+            now_s = self.clock()
+            data = {"resultType": "scalar", "result": [now_s, str(now_s)]}
+            return 200, json.dumps({"status": "success", "data": data}).encode()
         found = _SELECTOR.match(query["query"])
         if found is None:
             return 400, b'{"status":"error","error":"fake_prometheus knows selectors only"}'
