@@ -221,30 +221,35 @@ class Task:
 
     async def _apply(self, arrived: Arrived, states: States) -> None:
         batch, session = arrived.batch, arrived.session
-        began_s = time.perf_counter()
+        began_s, slept_s = time.perf_counter(), 0.0
         count = len(batch.records)
-        self.counters.waited_s += (began_s - arrived.at_s) * count
         cause = Cause(lambda: session.acknowledge(batch.number))
-        slept_s, start = 0.0, 0
-        for length, born in batch.born:
-            end = start + length
-            if self._emulated_wait_s:
-                for place in range(start, end):
-                    one = slice(place, place + 1)
-                    self._process(batch.records[one], states[one], born, cause)
-                    slept_s += await self._emulate()
-            else:
+        if self._emulated_wait_s:
+            slept_s = await self._one_by_one(arrived, states, cause)
+        else:
+            self.counters.waited_s += (began_s - arrived.at_s) * count
+            start = 0
+            for length, born in batch.born:
+                end = start + length
                 self._process(batch.records[start:end], states[start:end], born, cause)
-            start = end
+                start = end
         self.queue_tuples -= count
         self.counters.processed += count
         took_s = time.perf_counter() - began_s - slept_s
         self.counters.busy_s += took_s + self._emulated_wait_s * count
-        if self.sender.is_sink:
-            now_s = time.time()
-            for length, born in batch.born:
-                self.counters.latency.observe(now_s - born, length)
         cause.release()
+
+    async def _one_by_one(self, arrived: Arrived, states: States, cause: Cause) -> float:
+        """Let each tuple wait for those before it, as if it were work; return what was slept."""
+        slept_s, place = 0.0, 0
+        for length, born in arrived.batch.born:
+            for _ in range(length):
+                self.counters.waited_s += time.perf_counter() - arrived.at_s
+                slept_s += await self._emulate()
+                one = slice(place, place + 1)
+                self._process(arrived.batch.records[one], states[one], born, cause)
+                place += 1
+        return slept_s
 
     def _process(
         self, records: Sequence[Record], states: States, born: float, cause: Cause
@@ -261,6 +266,8 @@ class Task:
                 made.extend(out)
         if made:
             self.sender.emit_many(made, born, cause)
+        if self.sender.is_sink:
+            self.counters.latency.observe(time.time() - born, len(records))
 
     async def _emulate(self) -> float:
         """Wait as long as the work would have taken; return what was really slept."""
