@@ -63,7 +63,7 @@ def improve(
     snapshot = replace(
         _measured_snapshot(situation, measured, states, scaled_by_others),
         # After a restart nothing is known of the time before: a lull begins now.
-        memory=memory or Memory(at_s=situation.now_s),
+        memory=memory or Memory(at_s=situation.now_s, began_s=_runs_since_s(situation)),
     )
     scaling = _ask(
         situation,
@@ -82,6 +82,12 @@ def improve(
     said = tuple(one for one in scaling.reasons if one is not NOTHING_TO_DO)
     reasons = (*moving.reasons, *said)
     return Improvement(plan=replace(moving, reasons=reasons), cost_before=cost)
+
+
+def _runs_since_s(situation: Situation) -> float | None:
+    """Since when the topology runs at the latest: its oldest pod knows, also after a restart."""
+    pods = (pod for survey in situation.surveys.values() for pod in survey.holders.values())
+    return min((pod.created_at_s for pod in pods), default=None)
 
 
 def _ask(situation: Situation, snapshot: Snapshot) -> Plan:

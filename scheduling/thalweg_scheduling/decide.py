@@ -30,7 +30,7 @@ from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step, best_prefix, steps_towards, urgent_tasks
 from thalweg_scheduling.place.problem import Problem, problem_of
 from thalweg_scheduling.place.proposal import Placer, Proposal, processes_for
-from thalweg_scheduling.place.together import steps_together, value_of
+from thalweg_scheduling.place.together import joined, steps_together, value_of
 from thalweg_scheduling.scale import Scaling, look_at_queues, offered_views, resized
 from thalweg_scheduling.simulate import predict
 from thalweg_scheduling.strategies import strategy_named
@@ -309,9 +309,10 @@ def _plan_of_moves(
 
 def _plan_for(snapshot: Snapshot, strategy: str, node: Ints, proposal: Proposal) -> Plan:
     # A part of the moves is another placement than the one proposed, with other processes.
-    stay = snapshot.limits.placement.whole_processes and not snapshot.unplaced.size
-    whole = np.array_equal(node, proposal.node) and not stay
+    whole = np.array_equal(node, proposal.node)
     process = proposal.process if whole else _processes(snapshot, node)
+    if snapshot.limits.placement.whole_processes:
+        process = joined(snapshot, process)
     return Plan(
         strategy=strategy,
         assignments=assignments_of(snapshot, node),

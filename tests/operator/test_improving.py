@@ -34,9 +34,11 @@ APART = ("n1", "n1", "n2")
 TOGETHER = ("n1", "n1", "n1")
 
 
-def situation(where: tuple[str, ...], **spec: Any) -> Situation:
+def situation(
+    where: tuple[str, ...], *, pods_since_s: float = NOW_S - 600, **spec: Any
+) -> Situation:
     """One task that sends to two, on two nodes in two domains."""
-    read = pod(0, vertex="read", on=where[0])
+    read = pod(0, vertex="read", on=where[0], created_at_s=pods_since_s)
     splits = [pod(index, on=name) for index, name in enumerate(where[1:])]
     reading = survey(
         Wanted(vertex="read", replicas=1, template_hash=HASH),
@@ -138,7 +140,15 @@ def test_hd_stream_hesitates_until_something_has_changed() -> None:
     assert risen.plan.reasons[0] is NOTHING_TO_MOVE
 
 
-SPREAD = {"placement": {"minDomains": 2}}
+@pytest.mark.parametrize("pods_since_s", [NOW_S - 600, NOW_S - 800])
+def test_md_stream_counts_from_the_oldest_pod(pods_since_s: float) -> None:
+    md = situation(TOGETHER, strategy="MdStream", pods_since_s=pods_since_s)
+    found = improve(md, measured(), ())
+    settles = any("the topology settles" in reason.message for reason in found.plan.reasons)
+    assert settles is (pods_since_s > NOW_S - 700)
+
+
+SPREAD: dict[str, Any] = {"placement": {"minDomains": 2}}
 
 
 def test_what_a_scaling_tore_is_mended_at_once() -> None:

@@ -29,13 +29,14 @@ from thalweg_scheduling.measure.objective import cross_domain_share
 from thalweg_scheduling.model.arrays import Ints
 from thalweg_scheduling.model.limits import Limits, ScalingLimits
 from thalweg_scheduling.model.matrices import LatencyClasses, NodeLatency
+from thalweg_scheduling.model.memory import Lull, Memory
 from thalweg_scheduling.model.plan import Missing, Plan, Prediction
 from thalweg_scheduling.model.reasons import Reason, ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.proposal import processes_for
-from thalweg_scheduling.scale import decide_replicas, resized
+from thalweg_scheduling.scale import resized
 from thalweg_scheduling.simulate import predict
-from thalweg_scheduling.strategies import STRATEGIES
+from thalweg_scheduling.strategies import STRATEGIES, strategy_named
 
 NOW_S = OBSERVED.at_s
 
@@ -122,7 +123,8 @@ def answer(case: Case, strategy: str, *, seed: int, scale: bool) -> Answer:
     snapshot = case.snapshot
     scaling_reasons: tuple[Reason, ...] = ()
     if scale:
-        scaling = decide_replicas(snapshot, now_s=NOW_S)
+        scaler = strategy_named(strategy).scale
+        scaling = scaler(snapshot, now_s=NOW_S, memory=_long_ago(snapshot))
         scaling_reasons = scaling.reasons
         snapshot = resized(snapshot, scaling.replicas)
     plan = decide(snapshot, strategy, now_s=NOW_S, rng=rng)
@@ -144,6 +146,13 @@ def answer(case: Case, strategy: str, *, seed: int, scale: bool) -> Answer:
         missing=tuple(_explained(case, lack) for lack in plan.missing),
         planning_s=planning_s,
     )
+
+
+def _long_ago(snapshot: Snapshot) -> Memory:
+    """What to remember of a topology that has run like this for ever: nobody waits for anything."""
+    began_s = float("-inf")
+    lulls = {vertex.name: Lull(since_s=began_s, most_wanted=0) for vertex in snapshot.vertices}
+    return Memory(at_s=began_s, began_s=began_s, lulls=MappingProxyType(lulls))
 
 
 def _positions(snapshot: Snapshot, plan: Plan) -> Ints:

@@ -104,10 +104,12 @@ def rehearse(
     program, told = program_of(case, wish)
     placed = carried_out(replace(case.snapshot, traffic=None, loads=None), answer.plan)
     permits = Permits(move=True, scale=True, regroup=True, sleep=True)
+    placement = placed.limits.placement
+    # Tasks that share a process from the first placement on stay together, as in a cluster.
+    whole = replace(placement, whole_processes=placement.shared_processes)
+    limits = replace(placed.limits, permits=permits, placement=whole)
     scenario = Scenario(
-        snapshot=replace(
-            placed, limits=replace(placed.limits, permits=permits), memory=Memory(at_s=0.0)
-        ),
+        snapshot=replace(placed, limits=limits, memory=Memory(at_s=0.0, began_s=0.0)),
         program=program,
         profile=wish.profile,
         duration_s=60 * wish.minutes,

@@ -10,7 +10,7 @@ import numpy as np
 
 from thalweg_scheduling.measure.objective import objective
 from thalweg_scheduling.model.arrays import Bools, Ints
-from thalweg_scheduling.model.snapshot import UNPLACED
+from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.moving import Step
 from thalweg_scheduling.place.problem import Problem
 from thalweg_scheduling.place.room import Room
@@ -20,6 +20,15 @@ def present_processes(problem: Problem) -> Ints:
     """Shape (tasks,): the process of each task as it is now."""
     process = problem.snapshot.process
     return np.arange(len(problem.snapshot.placement)) if process is None else process
+
+
+def joined(snapshot: Snapshot, process: Ints) -> Ints:
+    """The processes that there are, and beside them those of the tasks that have no node yet."""
+    present = snapshot.process
+    if present is None:
+        return process
+    fresh = 1 + int(present.max(initial=-1))
+    return np.where(snapshot.placement == UNPLACED, fresh + process, present)
 
 
 def value_of(problem: Problem, node: Ints) -> float:

@@ -27,6 +27,8 @@ Deviations:
 - Eq 6–8 share out what a node uses by tuples; here each task's own use is measured, or requested.
 - Blocks that no node takes within μ are placed task by task, where they cost least: a topology
   that fits is never left out for the sake of μ or of a block.
+- The operator does not keep when a topology began: after a restart its oldest pod tells, which is
+  younger where all have been moved. So a restart may make it settle once more, never too early.
 - The wake rule of a sleeping node is ours; the paper has none.
 - What the blocks leave to choose is told in their own modules.
 """

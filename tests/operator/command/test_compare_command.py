@@ -47,6 +47,19 @@ def test_json_has_a_plan_for_each(thalweg: Thalweg, word_count: Path) -> None:
     assert all(plan["overloaded"] == [] for plan in run.json)
 
 
+def test_each_strategy_scales_by_its_own_rule(thalweg: Thalweg, word_count: Path) -> None:
+    loads = ("--loads", word_count / "loads.csv", "--scale", "-o", "json")
+    found = {
+        one["strategy"]: one["replicas"] for one in thalweg(*arguments(word_count), *loads).json
+    }
+    # Busy for .30, .95 and .55 of the time. Ours aims at .7 and takes from the idle one at once.
+    assert found["Auto"] == {"read": 1, "split": 5, "count": 3}
+    # Sgp-Stream lets nobody on the critical path be busier than .40.
+    assert found["SgpStream"] == {"read": 2, "split": 5, "count": 4}
+    # Md-Stream only changes what is above .875 or below .30, in steps.
+    assert found["MdStream"] == {"read": 2, "split": 4, "count": 3}
+
+
 def test_it_agrees_with_plan(thalweg: Thalweg, word_count: Path) -> None:
     compared = thalweg(*arguments(word_count), "-o", "json").json
     words = ("plan", *arguments(word_count)[1:], "-o", "json", "--strategy")

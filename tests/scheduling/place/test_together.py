@@ -14,6 +14,8 @@ from thalweg_scheduling.model.reasons import ReasonCode
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.place.problem import problem_of
 from thalweg_scheduling.place.together import steps_together, value_of
+from thalweg_scheduling.scale import resized
+from thalweg_scheduling.simulate.changing import carried_out
 
 SHARED = PlacementLimits(shared_processes=True, whole_processes=True)
 
@@ -39,6 +41,19 @@ def test_a_process_moves_with_all_its_tasks() -> None:
     assert {move.task for move in plan.moves} in ({"a-0", "b-0"}, {"a-1", "b-1"})
     assert len({(move.source, move.target) for move in plan.moves}) == 1
     assert plan.reasons[0].code is ReasonCode.MOVED
+
+
+def test_newcomers_join_no_process_that_there_is() -> None:
+    snapshot = shared(APART, PAIRS)
+    one_more = replace(resized(snapshot, {"b": 3}), traffic=None)
+    plan = decided(one_more)
+    assert set(plan.placed) == {"b-2"}
+    together = [plan.processes[name] for name in ("a-0", "a-1", "b-0", "b-1")]
+    assert together == PAIRS
+    assert plan.processes["b-2"] not in PAIRS
+    after = carried_out(one_more, plan)
+    assert after.process is not None
+    assert after.process[:4].tolist() == PAIRS
 
 
 def test_j_is_counted_for_the_processes_as_they_are() -> None:
