@@ -49,6 +49,8 @@ class Span:
     end_s: float
     paper: Mapping[str, Said]
     more_is_better: bool = False
+    ranks: tuple[str, ...] = ()
+    """Whom the paper has before whom where it has no numbers, the best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Tables and pictures of what came out."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from bench.papers.contest import Contest
@@ -57,8 +58,12 @@ def _held(one: Told) -> str:
     if one.run.contradicts:
         return "reported only"
     numbers = {name: n for name, n in numbers_of(one.span.paper).items() if name in one.values}
-    pairs = orders_apart(numbers, one.values, more_is_better=one.span.more_is_better)
-    return f"{sum(pair.holds for pair in pairs)} of {len(pairs)}" if pairs else "–"
+    more = one.span.more_is_better
+    held = [pair.holds for pair in orders_apart(numbers, one.values, more_is_better=more)]
+    for better, worse in combinations(one.span.ranks, 2):
+        higher, lower = (better, worse) if more else (worse, better)
+        held.append(one.values[higher] > one.values[lower])
+    return f"{sum(held)} of {len(held)}" if held else "–"
 
 
 def _timed(one: Told, name: str) -> str:

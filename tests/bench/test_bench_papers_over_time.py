@@ -27,7 +27,16 @@ SHORT = Run(
             end_s=120,
             paper={"Even": 14, "RaStream": 5},
         ),
-        Span(name="all", unit="CPU, %", read=cpu_percent, begin_s=0, end_s=120, paper={}),
+        Span(
+            name="all",
+            unit="CPU, %",
+            read=cpu_percent,
+            begin_s=0,
+            end_s=120,
+            paper={},
+            more_is_better=True,
+            ranks=("RaStream", "Even"),
+        ),
     ),
 )
 
@@ -43,6 +52,8 @@ def test_a_strategy_follows_the_stream_and_a_baseline_does_not() -> None:
     page = told_over_time(found, "RaStream")
     assert "14 (paper 14)" in page
     first = [cell.strip() for cell in page.splitlines()[2].split("|")]
+    second = [cell.strip() for cell in page.splitlines()[3].split("|")]
+    assert (second[6], second[9]) == ("–", "1 of 1")
     # Paper's gain, ours, Auto's, and the order of the one pair.
     assert first[6:10] == ["+64.3 %", "+64.3 %", "–", "1 of 1"]
     assert "| at the end" in page
