@@ -17,6 +17,14 @@ class Unreadable(Exception):
     """An answer that is not what was asked for."""
 
 
+class TooMany(Unreadable):
+    """An answer with more series than one may have."""
+
+    def __init__(self, most_series: int) -> None:
+        """Say how many one may have."""
+        super().__init__(f"there are more than {most_series} series; narrow the preset")
+
+
 def parsed(body: bytearray, *, most_series: int) -> object:
     """The document; the body is emptied on the way, for both at once may be much.
 
@@ -24,7 +32,7 @@ def parsed(body: bytearray, *, most_series: int) -> object:
     room. Too many series are refused before any of them is made.
     """
     if body.count(b'"metric"') > most_series and _count(body) > most_series:
-        raise Unreadable(f"there are more than {most_series} series; narrow the preset")
+        raise TooMany(most_series)
     try:
         text = body.decode()
         body.clear()

@@ -16,7 +16,7 @@ from urllib3.util.retry import Retry
 
 from thalweg_spark.condense.series import Floats, Series, clean_series
 from thalweg_spark.errors import InvalidInput, SourceUnavailable
-from thalweg_spark.pull.answers import Unreadable, is_series, labels_of, parsed, samples_of
+from thalweg_spark.pull.answers import TooMany, Unreadable, is_series, labels_of, parsed, samples_of
 from thalweg_spark.pull.asking import MOST_SAID, BoundedSession
 
 _CHUNK_S = 3600.0
@@ -87,15 +87,16 @@ class Prometheus:
 
     def samples(self, selector: str, *, window_s: float, at_s: float) -> list[Series]:
         """All raw samples of the series that a selector names, within the window before `at_s`."""
+        pieces = list(chunks(window_s, at_s))
+        if len(pieces) == 1:
+            # Within one answer no two series have the same labels.
+            once = (clean_series(*one) for one in self._ask(_ranged(selector, window_s), at_s))
+            return [series for series in once if series is not None]
         found: dict[frozenset[tuple[str, str]], tuple[dict[str, str], list[Floats]]] = {}
-        for chunk_s, end_s in chunks(window_s, at_s):
-            for labels, samples in self._ask(f"{selector}[{max(1, round(chunk_s))}s]", end_s):
+        for chunk_s, end_s in pieces:
+            for labels, samples in self._ask(_ranged(selector, chunk_s), end_s):
                 parts = found.setdefault(frozenset(labels.items()), (labels, []))[1]
                 parts.append(samples)
-            if len(found) > self._source.most_series:
-                raise SourceUnavailable(
-                    f"{selector} has more than {self._source.most_series} series; narrow the preset"
-                )
         cleaned = (clean_series(labels, np.concatenate(parts)) for labels, parts in found.values())
         return [series for series in cleaned if series is not None]
 
@@ -124,6 +125,8 @@ class Prometheus:
             )
             if not isinstance(result, list) or not all(is_series(item) for item in result):
                 raise Unreadable("the answer is not a list of series")
+            if len(result) > self._source.most_series:
+                raise TooMany(self._source.most_series)
             return [(labels_of(item), samples_of(item)) for item in result]
         except _UNASKED as error:
             raise SourceUnavailable(f"{query}: {error}"[:MOST_SAID]) from error
@@ -192,6 +195,10 @@ def _secret(file: Path) -> str:
 
 def _headers(source: Source) -> dict[str, str]:
     return {"User-Agent": "thalweg", **source.headers}
+
+
+def _ranged(selector: str, length_s: float) -> str:
+    return f"{selector}[{max(1, round(length_s))}s]"
 
 
 def chunks(window_s: float, at_s: float) -> Iterator[tuple[float, float]]:

@@ -78,6 +78,21 @@ def test_too_many_series_are_refused(fake: FakePrometheus) -> None:
         ask(fake, most_series=4).samples("m", window_s=30, at_s=100.0)
 
 
+def test_labels_may_be_called_like_parts_of_an_answer(fake: FakePrometheus) -> None:
+    fake.series["m"] = [({"metric": "metric", "values": "{", "a": '"metric":{'}, [(99.0, "1")])]
+    (found,) = ask(fake, most_series=1).samples("m", window_s=30, at_s=100.0)
+    assert found.labels["a"] == '"metric":{'
+    assert found.values.tolist() == [1]
+
+
+def test_series_are_counted_however_they_are_written(fake: FakePrometheus) -> None:
+    one = rb'{"m\u0065tric":{},"values":[[99,"1"]]}'
+    body = b'{"status":"success","data":{"result":[' + b",".join([one] * 5) + b"]}}"
+    fake.answer_with = lambda _: (200, body)
+    with pytest.raises(SourceUnavailable, match="more than 4 series"):
+        ask(fake, most_series=4).samples("m", window_s=30, at_s=100.0)
+
+
 def test_partial_answers_are_remembered(fake: FakePrometheus) -> None:
     fake.warnings = ["store gateway down"]
     source = ask(fake)
