@@ -1,6 +1,7 @@
 """Presets of whoever runs the operator: from the settings, or from a folder by hand."""
 
 import json
+import textwrap
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from thalweg_spark.errors import InvalidInput
 from thalweg_spark.pull.presets import load_preset, presets_in
 from thalweg_spark.resident import parse_request
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "condensing.md"
 OURS = """
 [queries]
 sent = "engine_sent_total"
@@ -86,6 +88,7 @@ def test_the_example_in_the_settings_is_one(tmp_path: Path) -> None:
     file = tmp_path / "settings.yaml"
     file.write_text("\n".join(["condense:", *shown]))
     own = load_settings(file).condense.presets
+    assert textwrap.indent(own["our-engine"], " " * 6) in PAGE.read_text(), "and in its page"
     found = load_preset("our-engine", own)
     assert {"tuples", "processed", "busy", "rtt", "pod_cpu"} <= set(found.queries)
     assert found.labels["to_task"] == "{to_stage}-{to_index}"
