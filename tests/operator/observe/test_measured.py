@@ -55,7 +55,11 @@ def test_of_a_partial_answer_nobody_knows_how_much_is_missing() -> None:
     """Thanos without one of its stores: what there is looks whole, and is not acted on."""
     seen = {**ROW, "window_s": 300, "observed_at_s": 40.0, "samples": 3, "coverage": 1.0}
     load = {**ROW, "task": "read-0", "processed_per_s": 5.0}
-    whole = matrices(task_load=[load], coverage=[{**seen, "matrix": "task_load"}])
+    whole = matrices(
+        task_load=[load],
+        coverage=[{**seen, "matrix": "task_load"}],
+        tuple_latency=[{**ROW, "mean_s": 0.2, "throughput_per_s": 5.0}],
+    )
     partial = replace(whole, warnings=("store gateway down",), is_partial=True)
     for given, is_whole in ((whole, True), (partial, False)):
         found = measured_for(given, KEY, ["read-0"], DOMAINS)
@@ -63,6 +67,7 @@ def test_of_a_partial_answer_nobody_knows_how_much_is_missing() -> None:
         assert found.loads.observed is not None
         assert found.loads.observed.is_whole(0.9) is is_whole
         assert found.warnings == given.warnings
+        assert math.isfinite(found.throughput_per_s) is is_whole, "no plan is judged by it"
 
 
 def test_which_routes_tasks_follow() -> None:
