@@ -2,6 +2,7 @@
 
 import json
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -59,8 +60,8 @@ class FakePrometheus:
 
 
 @contextmanager
-def fake_prometheus() -> Iterator[FakePrometheus]:
-    """Serve one on a free port of the loopback."""
+def fake_prometheus(tls: ssl.SSLContext | None = None) -> Iterator[FakePrometheus]:
+    """Serve one on a free port of the loopback, by https where there is a context for it."""
     fake = FakePrometheus()
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,7 +79,9 @@ def fake_prometheus() -> Iterator[FakePrometheus]:
             """Keep quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    fake.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -25,7 +25,8 @@ _TRIES_WHILE_BUSY = 4
 _TRIES_WHEN_BROKEN = 2
 _FIRST_PAUSE_S = 0.1
 _MOST_BYTES_OF_AN_ERROR = 64 * 2**10
-_BROKEN = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+BROKEN = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+"""A file with certificates that is not there is an OSError."""
 
 
 class TooLarge(requests.RequestException):
@@ -62,7 +63,7 @@ class BoundedSession(requests.Session):
         with self._line.cut_after(limit_s):
             try:
                 return self._tried(ends_s, *args, **kwargs)
-            except _BROKEN as error:
+            except BROKEN as error:
                 if time.monotonic() < ends_s and not self._line.is_cut:
                     raise
                 said = f"timed out: no whole answer within {limit_s:.3g} s"
@@ -80,7 +81,7 @@ class BoundedSession(requests.Session):
         for number in range(1, _TRIES_WHILE_BUSY):
             try:
                 found = self._once(ends_s, *args, **kwargs)
-            except _BROKEN as error:
+            except BROKEN as error:
                 if isinstance(error, TooLarge) or number >= _TRIES_WHEN_BROKEN:
                     raise
             else:

@@ -17,12 +17,12 @@ from urllib3.util.retry import Retry
 from thalweg_spark.condense.series import Floats, Series, clean_series
 from thalweg_spark.errors import InvalidInput, SourceUnavailable
 from thalweg_spark.pull.answers import TooMany, Unreadable, is_series, labels_of, parsed, samples_of
-from thalweg_spark.pull.asking import MOST_SAID, BoundedSession
+from thalweg_spark.pull.asking import BROKEN, MOST_SAID, BoundedSession
 
 _CHUNK_S = 3600.0
 _CLOCK_S = 3.0
 _MOST_WARNINGS = 20
-_UNASKED = (requests.RequestException, PrometheusApiClientException, Unreadable)
+_UNASKED = (*BROKEN, PrometheusApiClientException, Unreadable)
 _UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
 LEFT_OUT = "left out: "
 """How a warning begins that is about what others measure; any other is about a partial answer."""
@@ -155,7 +155,9 @@ class _CheckedSession(BoundedSession):
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send it; the answer is parsed here and once, and its text is not kept."""
-        kwargs["headers"] = {**(kwargs.get("headers") or {}), **self._authorization()}
+        if authorization := self._authorization():
+            # As a header alone it would give way to what a .netrc says of that host.
+            kwargs["auth"] = lambda asked: _with_header(asked, "Authorization", authorization)
         response, body = self.read(*args, **kwargs)
         response._content = b""  # noqa: SLF001
         if response.status_code != requests.codes.ok:
@@ -176,14 +178,21 @@ class _CheckedSession(BoundedSession):
         told = document.get("warnings") or ()
         self.warnings += [str(text)[:MOST_SAID] for text in islice(told, _MOST_WARNINGS)]
 
-    def _authorization(self) -> dict[str, str]:
+    def _authorization(self) -> str:
         """Read anew each time: tokens are renewed while we run."""
         if self._token_file is not None:
-            return {"Authorization": f"Bearer {_secret(self._token_file)}"}
+            return f"Bearer {_secret(self._token_file)}"
         if self._basic_file is not None:
             coded = base64.b64encode(_secret(self._basic_file).encode()).decode()
-            return {"Authorization": f"Basic {coded}"}
-        return {}
+            return f"Basic {coded}"
+        return ""
+
+
+def _with_header(
+    asked: requests.PreparedRequest, name: str, value: str
+) -> requests.PreparedRequest:
+    asked.headers[name] = value
+    return asked
 
 
 def _secret(file: Path) -> str:
