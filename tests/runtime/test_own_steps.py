@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -119,6 +120,38 @@ def test_a_worker_without_our_library(tmp_path: Path) -> None:
         sent = value(source, "thalweg_tuples_total", to_vertex="write", to_task="write-1")
         assert 10 < sent <= value(source, "thalweg_processed_total")
         assert value(source, "thalweg_busy_seconds_total") > 0
+        for nobody in ([], [0.0, 0.0]):
+            # Routes say to wait, not to die: the process is the same one afterwards.
+            route(nobody)
+            eventually(partial(_stands_still, source), "it waits")
+            made = value(source, "thalweg_processed_total")
+            busy = value(source, "thalweg_busy_seconds_total")
+            route([1.0, 0.0])
+            eventually(partial(_is_past, source, made + 10), "it goes on")
+            assert value(source, "thalweg_busy_seconds_total") >= busy > 0
+
+
+def _stands_still(host: str) -> bool:
+    before = value(host, "thalweg_processed_total")
+    time.sleep(0.2)
+    return 0 < before == value(host, "thalweg_processed_total")
+
+
+def _is_past(host: str, count: float) -> bool:
+    return value(host, "thalweg_processed_total") > count
+
+
+def test_a_worker_without_our_library_survives_its_receiver(tmp_path: Path) -> None:
+    port, routes = free_port(), tmp_path / "routes.json"
+    source, sink = "127.81.0.4", "127.81.0.5"
+    task = {"name": "write-0", "address": sink, "weight": 1}
+    routes.write_text(json.dumps({"version": 1, "edges": [{"to": "write", "tasks": [task]}]}))
+    with own(source, port, "read", 0, routes):
+        for _ in range(2):
+            with own(sink, port, "write", 0, None):
+                eventually(lambda: value(sink, "thalweg_processed_total") > 10, "tuples flow")
+            before = value(source, "thalweg_processed_total")
+            eventually(partial(_is_past, source, before + 10), "the source goes on")
 
 
 def _is_up(host: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,25 @@ def test_in_a_large_one_every_pair_of_domains_is_asked_and_cost_follows_the_node
     assert sum(map(len, asked.values())) <= sampling.of_own_domain * count + between
 
 
+def test_many_small_domains_are_all_measured_both_ways() -> None:
+    nodes, sampling = cluster(80, 20), Sampling()
+    asked = {me: chosen(me, nodes, sampling) for me in nodes}
+    pairs = {(me.domain, you.domain) for me, them in asked.items() for you in them}
+    assert pairs == {(f"d{a}", f"d{b}") for a in range(20) for b in range(20)}
+    assert max(map(len, asked.values())) <= sampling.most
+    assert all(len(set(them)) == len(them) for them in asked.values())
+
+
+@pytest.mark.parametrize(("count", "domains"), [(100, 100), (129, 129), (200, 100), (260, 130)])
+def test_of_too_many_domains_each_pair_is_measured_one_way(count: int, domains: int) -> None:
+    nodes, sampling = cluster(count, domains), Sampling()
+    asked = {me: chosen(me, nodes, sampling) for me in nodes}
+    pairs = {frozenset((me.domain, you.domain)) for me, them in asked.items() for you in them}
+    every = {frozenset((f"d{a}", f"d{b}")) for a in range(domains) for b in range(a)}
+    assert every <= pairs
+    assert max(map(len, asked.values())) <= sampling.most
+
+
 def test_without_domains_everybody_asks_some_and_is_asked() -> None:
     nodes = [Peer(f"n{n}", "") for n in range(300)]
     asked = [chosen(me, nodes, Sampling()) for me in nodes]
@@ -69,6 +89,31 @@ def test_the_median_and_the_tail_of_the_window() -> None:
     (known,) = trips.known(62.0)
     assert known.median_s == pytest.approx(0.050)
     assert known.p99_s == pytest.approx(0.099)
+
+
+def test_a_scrape_reads_while_answers_come() -> None:
+    trips = RoundTrips(window_s=60, silent_after_s=20)
+    for number in range(20_000):
+        trips.add(f"n{number % 4}", 0.001, 0.0)
+    done = Event()
+
+    def answer() -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            trips.add(f"n{number % 40}", 0.001, 1.0)
+
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    answering = Thread(target=answer)
+    answering.start()
+    try:
+        for _ in range(50):
+            assert len(list(trips.known(2.0))) >= 4
+    finally:
+        done.set()
+        answering.join()
+        sys.setswitchinterval(before_s)
 
 
 async def echo_at(host: str, port: int, peer: Peer) -> Echo:
@@ -128,6 +173,35 @@ def test_a_round_measures_those_that_answer_and_no_others() -> None:
         assert [one.node for one in prober.trips.known(after)] == hosts[1:2]
         for echo in echoes:
             echo.close()
+
+    asyncio.run(story())
+
+
+def test_a_large_cluster_is_looked_up_more_seldom() -> None:
+    async def story() -> None:
+        port, looked = free_port(), list[int]()
+        everybody = [f"127.78.1.{n}" for n in range(1, 100)]
+        echo = await echo_at(everybody[0], port, Peer("n1", "a"))
+
+        async def resolve() -> list[str]:
+            looked.append(1)
+            # It fails the first time.
+            return everybody if len(looked) > 1 else []
+
+        prober = Prober(
+            me=Peer("n1", "a"),
+            echo=echo,
+            port=port,
+            resolve=resolve,
+            rhythm=Rhythm(patience_s=0.01, addresses_a_round=30),
+        )
+        counts = []
+        for _ in range(9):
+            await prober.round()
+            counts.append(len(looked))
+        # At once after a failure, then every fourth round for 99 addresses.
+        assert counts == [1, 2, 2, 2, 2, 3, 3, 3, 3]
+        echo.close()
 
     asyncio.run(story())
 

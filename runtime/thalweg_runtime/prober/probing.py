@@ -26,6 +26,8 @@ class Rhythm:
     introductions: int = 32
     """Addresses in a round of which nobody knows yet whose they are."""
     patience_s: float = 1.0
+    addresses_a_round: int = 64
+    """The name service's answer has everybody's: it is asked the seldomer the more there are."""
 
 
 @dataclass(kw_only=True)
@@ -42,6 +44,9 @@ class Prober:
     _known: dict[str, Peer] = field(default_factory=dict)
     """Address to whoever answered there."""
     _unanswered: dict[str, int] = field(default_factory=dict)
+    _addresses: list[str] = field(default_factory=list)
+    _rest_rounds: int = 0
+    """So many until the name is looked up again."""
 
     async def run(self) -> None:
         """Probe for ever."""
@@ -52,16 +57,27 @@ class Prober:
 
     async def round(self) -> None:
         """One round: addresses, introductions, probes."""
-        addresses = await self.resolve()
-        # A name service that fails for a moment must not make everybody unknown.
-        if addresses:
-            self._known = {at: peer for at, peer in self._known.items() if at in set(addresses)}
-        strangers = sorted(set(addresses) - self._known.keys(), key=self._patience)
+        await self._look_up()
+        strangers = sorted(set(self._addresses) - self._known.keys(), key=self._patience)
         asked = strangers[: self.rhythm.introductions]
         await asyncio.gather(*(self._probe(address) for address in asked))
         wanted = {peer.node for peer in chosen(self.me, self._known.values(), self.sampling)}
         targets = [at for at, peer in self._known.items() if peer.node in wanted]
         await asyncio.gather(*(self._measure(address) for address in targets))
+
+    async def _look_up(self) -> None:
+        """Find out which addresses there are, if it is time to."""
+        self._rest_rounds -= 1
+        if self._rest_rounds > 0:
+            return
+        addresses = await self.resolve()
+        # A name service that fails for a moment must not make everybody unknown.
+        if addresses:
+            there = set(addresses)
+            self._addresses = addresses
+            self._known = {at: peer for at, peer in self._known.items() if at in there}
+            self._unanswered = {at: n for at, n in self._unanswered.items() if at in there}
+            self._rest_rounds = -(-len(addresses) // self.rhythm.addresses_a_round)
 
     def _patience(self, address: str) -> tuple[int, str]:
         """Those that were asked in vain least often come first."""
