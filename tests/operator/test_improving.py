@@ -27,6 +27,7 @@ from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, Obs
 from thalweg_scheduling.model.memory import Memory
 from thalweg_scheduling.model.plan import NOTHING_TO_MOVE
 from thalweg_scheduling.model.reasons import ReasonCode
+from thalweg_scheduling.strategies import STRATEGIES
 
 SEEN = Observed(at_s=NOW_S, window_s=300.0, samples=60, coverage=1.0)
 APART = ("n1", "n1", "n2")
@@ -138,6 +139,23 @@ def test_hd_stream_hesitates_until_something_has_changed() -> None:
         assert "network and stream changed by 0 %" in found.plan.reasons[0].message
     risen = improve(hd, measured(150.0), (), memory=third.plan.memory)
     assert risen.plan.reasons[0] is NOTHING_TO_MOVE
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_every_strategy_is_asked_and_remembered(strategy: str) -> None:
+    asked = situation(TOGETHER, strategy=strategy)
+    first = improve(asked, measured(), ())
+    assert first.plan.strategy == strategy
+    assert first.looked_for_moves
+    assert first.plan.reasons
+    memory = first.plan.memory
+    assert memory is not None
+    assert memory.began_s == NOW_S - 600
+    assert set(memory.queue_tuples) == {"read", "split"}
+    second = improve(asked, measured(), (), memory=memory)
+    assert second.plan.memory is not None
+    assert second.plan.memory.began_s == NOW_S - 600
+    assert second.plan.memory.placed_by is memory.placed_by
 
 
 @pytest.mark.parametrize("pods_since_s", [NOW_S - 600, NOW_S - 800])

@@ -7,10 +7,18 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+from thalweg_scheduling.measure.fluctuation import surroundings_of
 from thalweg_scheduling.model.arrays import Bools, Floats, Ints
 from thalweg_scheduling.model.graph import Edge, GroupingType, Vertex
 from thalweg_scheduling.model.limits import Limits, Permits, PlacementLimits
-from thalweg_scheduling.model.matrices import DependencyMatrix, NodeLatency, Observed
+from thalweg_scheduling.model.matrices import (
+    LOAD_FIELDS,
+    DependencyMatrix,
+    NodeLatency,
+    Observed,
+    TaskLoad,
+)
+from thalweg_scheduling.model.memory import Lull, Memory, Raise
 from thalweg_scheduling.model.plan import Plan
 from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 
@@ -98,7 +106,10 @@ def applied(snapshot: Snapshot, plan: Plan, now_s: float) -> Snapshot:
 
 @st.composite
 def snapshots(draw: st.DrawFn, *, most_tasks: int = 10, placed: bool | None = None) -> Snapshot:
-    """Any small topology on any small cluster: unlike nodes, uneven latency, tight or roomy."""
+    """Any small topology on any small cluster: unlike nodes, uneven latency, tight or roomy.
+
+    What its tasks do may have been measured, and how much of the nodes they use.
+    """
     vertices = tuple(
         Vertex(name=f"v{position}", replicas=count)
         for position, count in enumerate(_replicas(draw, most_tasks))
@@ -124,6 +135,92 @@ def snapshots(draw: st.DrawFn, *, most_tasks: int = 10, placed: bool | None = No
         traffic=_traffic(draw, rng, vertices, edges),
         latency=_latency(draw, rng, nodes),
         limits=_limits(draw),
+        loads=_loads(draw, rng, tasks),
+    )
+
+
+@st.composite
+def running_snapshots(draw: st.DrawFn, *, most_tasks: int = 10) -> Snapshot:
+    """A topology that has been running: everything is placed, measured, remembered and permitted.
+
+    Tasks that share a process are on one node, and may be bound to stay together.
+    """
+    snapshot = draw(snapshots(most_tasks=most_tasks, placed=True))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shared = draw(st.booleans())
+    placement = replace(
+        snapshot.limits.placement,
+        shared_processes=shared,
+        whole_processes=shared and draw(st.booleans()),
+    )
+    permits = Permits(
+        move=draw(st.booleans()),
+        scale=draw(st.booleans()),
+        regroup=draw(st.booleans()),
+        sleep=draw(st.booleans()),
+    )
+    return replace(
+        snapshot,
+        loads=snapshot.loads or measured_loads(rng, len(snapshot.tasks)),
+        process=_process(rng, snapshot.placement) if shared else None,
+        limits=replace(snapshot.limits, placement=placement, permits=permits),
+        memory=_memory(draw, snapshot) if draw(st.booleans()) else None,
+        last_moved_at_s=draw(st.sampled_from([None, NOW_S - 1e4])),
+        last_scaled_at_s=draw(st.sampled_from([None, NOW_S - 1e4])),
+    )
+
+
+def measured_loads(rng: np.random.Generator, tasks: int) -> TaskLoad:
+    """Tasks that are busy, idle or full, with queues here and there; all of it known."""
+    busy = rng.choice([0.02, 0.3, 0.6, 0.95, 1.0], tasks)
+    processed = rng.choice([1.0, 50.0, 400.0], tasks)
+    return TaskLoad(
+        cpu_cores=busy * rng.choice([0.1, 1.0], tasks),
+        memory_bytes=np.full(tasks, 1e6),
+        busy_share=busy,
+        backpressured_share=rng.choice([0.0, 0.0, 0.3], tasks),
+        wait_s=rng.choice([0.0, 0.001, 0.1], tasks),
+        processed_per_s=processed,
+        true_rate_per_s=processed / busy,
+        queue_tuples=rng.choice([0.0, 10.0, 1e4], tasks),
+        observed=OBSERVED,
+    )
+
+
+def _loads(draw: st.DrawFn, rng: np.random.Generator, tasks: int) -> TaskLoad | None:
+    kind = draw(st.sampled_from(["none", "none", "whole", "holes"]))
+    if kind == "none":
+        return None
+    loads = measured_loads(rng, tasks)
+    if kind == "whole":
+        return loads
+    holes = {
+        name: np.where(rng.random(tasks) < 0.3, np.nan, getattr(loads, name))
+        for name in LOAD_FIELDS
+    }
+    return TaskLoad(**holes, observed=OBSERVED)
+
+
+def _process(rng: np.random.Generator, placement: Ints) -> Ints:
+    """Up to two processes on every node."""
+    return np.asarray(2 * placement + rng.integers(0, 2, len(placement)), dtype=np.int64)
+
+
+def _memory(draw: st.DrawFn, snapshot: Snapshot) -> Memory:
+    """What all that remember anything have remembered a while ago."""
+    names = [vertex.name for vertex in snapshot.vertices]
+    long_ago = NOW_S - draw(st.sampled_from([10.0, 1e4]))
+    return Memory(
+        at_s=NOW_S - 35,
+        queue_tuples=dict.fromkeys(names, 5.0),
+        growth_per_s=dict.fromkeys(names, 0.0),
+        lulls={name: Lull(since_s=long_ago, most_wanted=1) for name in names},
+        raises={
+            name: Raise(at_s=NOW_S - 300, from_replicas=1, to_replicas=2, capacity_per_s=10.0)
+            for name in names
+        },
+        began_s=long_ago,
+        placed_by=surroundings_of(snapshot),
     )
 
 

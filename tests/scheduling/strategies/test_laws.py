@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from thalweg_generators import NOW_S, OBSERVED, Cluster, applied, make_snapshot, snapshots
+from thalweg_generators import (
+    NOW_S,
+    OBSERVED,
+    Cluster,
+    applied,
+    make_snapshot,
+    snapshots,
+)
 from thalweg_scheduling.decide import decide
 from thalweg_scheduling.measure.needs import needs, overloaded
 from thalweg_scheduling.model.arrays import Bools, Ints
