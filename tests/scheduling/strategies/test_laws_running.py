@@ -28,7 +28,7 @@ def decided(snapshot: Snapshot, strategy: str) -> Plan:
 
 
 @every_strategy
-@quickly
+@settings(quickly, max_examples=10)
 @given(snapshot=running_snapshots())
 def test_what_others_remember_is_never_lost(strategy: str, snapshot: Snapshot) -> None:
     plan = decided(snapshot, strategy)
