@@ -109,7 +109,7 @@ def known_history(at_s: float, *, faults: bool, seed: int = 7) -> tuple[str, Tru
         for one in NODES
         for other in NODES
     }
-    truth.nodes = {node: _node(rng) for node in NODES}
+    truth.nodes = _nodes(np.random.default_rng(seed + 1))
     lines = [
         *_pod_lines(truth, rng, faults=faults),
         *_rtt_lines(truth, rng),
@@ -136,7 +136,7 @@ def _load(task: str, truth: Truth, rng: np.random.Generator) -> dict[str, float]
         "wait_s": float(rng.uniform(0.001, 0.01)),
         "memory_bytes": float(rng.integers(10**7, 10**8)),
         "queue_tuples": float(rng.integers(5, 50)),
-        "routes_version": float(rng.integers(5, 50)),
+        "routes_version": 5.0 + TASKS.index(task),
     }
 
 
@@ -233,6 +233,10 @@ def _rtt_lines(truth: Truth, rng: np.random.Generator) -> Iterator[str]:
             rtt_s = 2 * latency_s * (1 + noise[number])
             ends = f'source_node="{source}",target_node="{target}"'
             yield f"thalweg_node_rtt_seconds{{{ends}}} {rtt_s:.9f} {at_s:.3f}"
+
+
+def _nodes(rng: np.random.Generator) -> dict[str, dict[str, float]]:
+    return {node: _node(rng) for node in NODES}
 
 
 def _node(rng: np.random.Generator) -> dict[str, float]:
