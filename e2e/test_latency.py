@@ -3,12 +3,12 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from statistics import median
+from statistics import median, quantiles
 
 import pytest
 
 from thalweg_testbed import BedError
-from thalweg_testbed.kind import KindCluster
+from thalweg_testbed.kind import CONTROL_DOMAIN, KindCluster
 from thalweg_testbed.latency import Link, Links, Measured
 from thalweg_testbed.latency.means import PORT, PROGRAM
 
@@ -41,6 +41,19 @@ def test_the_way_back_may_take_longer(whole: KindCluster) -> None:
     assert one_way_s(measured, "b", "a") > 0.030
 
 
+def test_the_control_planes_node_may_be_far_away(whole: KindCluster) -> None:
+    links = {("a", CONTROL_DOMAIN): 0.005, (CONTROL_DOMAIN, "a"): 0.030}
+    measured = whole.set_latency(
+        Links(links={pair: Link(latency_s=latency_s) for pair, latency_s in links.items()})
+    )
+    assert one_way_s(measured, "a", CONTROL_DOMAIN) == pytest.approx(0.005, abs=0.002)
+    assert one_way_s(measured, CONTROL_DOMAIN, "a") == pytest.approx(0.030, abs=0.0045)
+    assert one_way_s(measured, "b", CONTROL_DOMAIN) < 0.002
+    # Where no link names it, it is not measured.
+    without = whole.set_latency(Links.symmetric({("a", "b"): 0.005}))
+    assert CONTROL_DOMAIN not in {one.source_domain for one in without}
+
+
 def test_a_change_leaves_the_other_pairs(whole: KindCluster) -> None:
     whole.set_latency(Links.symmetric({("a", "b"): 0.030, ("c", "d"): 0.010}))
     measured = whole.change_latency({("a", "b"): Link(latency_s=0.015)})
@@ -62,12 +75,25 @@ def test_open_connections_live_through_a_change(whole: KindCluster) -> None:
         assert json.loads(flood.result())["bytes"] > 1_000_000
 
 
+def middle_half_s(values: list[float]) -> float:
+    """How far apart the first and the last quarter are: what a busy moment does not change."""
+    first, _, last = quantiles(values, n=4)
+    return last - first
+
+
 def test_jitter_spreads_and_loss_loses(whole: KindCluster) -> None:
     link = Link(latency_s=0.020, jitter_s=0.008, loss=0.3)
     measured = whole.set_latency(Links(links={("a", "b"): link}))
     towards = [m for m in measured if (m.source_domain, m.target_domain) == ("a", "b")]
     answered = sum(m.answered for m in towards) / sum(m.sent for m in towards)
     assert 0.4 < answered < 0.95
+    # Half of all packets are within 8 ms of each other if any delay from 12 to 28 ms is as likely.
+    source, target = whole.nodes_of("a")[0], whole.nodes_of("b")[0]
+    probe = (PROGRAM, "probe", "-from", source.probe_address, "-port", str(PORT))
+    options = ("-count", "200", "-interval", "20ms", target.probe_address)
+    (answer,) = json.loads(whole.engine.run("exec", source.name, *probe, *options))
+    assert 0.004 < middle_half_s(answer["forward_s"]) < 0.012
+    assert middle_half_s(answer["backward_s"]) < 0.004
 
 
 def test_off_is_off(whole: KindCluster) -> None:
