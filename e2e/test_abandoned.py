@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +21,19 @@ with kind_cluster({NAME!r}, Shape(domains=1, per_domain=1)):
     signal.pause()
 """
 
+OWN_KUBECONFIG = "apiVersion: v1\nkind: Config\ncurrent-context: mine\n"
 
-def test_what_a_killed_run_left_is_removed(kind: KindCluster) -> None:
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
+
+def test_what_a_killed_run_left_is_removed(kind: KindCluster, tmp_path: Path) -> None:
+    # As of somebody with a cluster of their own.
+    own = tmp_path / "config"
+    own.write_text(OWN_KUBECONFIG)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "KUBECONFIG": str(own)},
+    )
     try:
         assert owner.stdout is not None
         assert owner.stdout.readline() == "up\n"
@@ -31,6 +42,7 @@ def test_what_a_killed_run_left_is_removed(kind: KindCluster) -> None:
         clusters.remove_abandoned()
         assert clusters.fault_of(NAME) == ""
         assert len(clusters.open(NAME).ready_nodes()) == 2
+        assert own.read_text() == OWN_KUBECONFIG
     finally:
         owner.send_signal(signal.SIGKILL)
         owner.communicate()
