@@ -29,8 +29,8 @@ class Growth:
     high: str
     paper: Mapping[str, float] = field(default_factory=_nothing)
     """By system, as a share of the latency at the lowest rate."""
-    least: str = ""
-    """Whose the paper says is the least, where it has no numbers."""
+    ranks: tuple[str, ...] = ()
+    """Whose the paper says is less than whose where it has no numbers, the least first."""
 
 
 def told_growth(growths: Sequence[Growth], results: Sequence[Result]) -> str:
@@ -68,12 +68,6 @@ def _order(one: Growth, grown: Mapping[str, float], kinds: Mapping[str, Kind]) -
     counts = [name for name in grown if kinds[name] in (Kind.RULE, Kind.PAPER)]
     told = {name: n for name, n in numbers_of(one.paper).items() if name in counts}
     held = [pair.holds for pair in orders_apart(told, grown, more_is_better=False)]
-    if one.least:
-        held += [
-            grown[one.least] < grown[other]
-            for pair in combinations(counts, 2)
-            if one.least in pair
-            for other in pair
-            if other != one.least
-        ]
+    ranked = [name for name in one.ranks if name in counts]
+    held += [grown[less] < grown[more] for less, more in combinations(ranked, 2)]
     return f"{sum(held)} of {len(held)}" if held else "–"

@@ -116,7 +116,7 @@ GROWTHS = tuple(
         name=f"Ra-3 {setting.name}, 1,000 → 5,000 tuples/s",
         low=f"Ra-3 {setting.name} 1000",
         high=f"Ra-3 {setting.name} 5000",
-        least="RaStream",
+        ranks=("RaStream", "Even"),
     )
     for setting in (WORD_COUNT, DEBS)
 )

@@ -93,7 +93,8 @@ def test_growth_is_told_in_per_cent_and_by_whose_is_least() -> None:
     high = reached(replace(LATENCY, name="high"), RaStream=15.0, Even=17.0)
     with_numbers = Growth(name="a", low="low", high="high", paper={"RaStream": 0.5, "Even": 0.4})
     page = told_growth(
-        [with_numbers, Growth(name="b", low="low", high="high", least="RaStream")], [low, high]
+        [with_numbers, Growth(name="b", low="low", high="high", ranks=("RaStream", "Even"))],
+        [low, high],
     )
     lines = [[cell.strip() for cell in line.split("|")] for line in page.splitlines()[2:]]
     assert lines[0][2] == "+50.0 % (paper +50.0 %)"
