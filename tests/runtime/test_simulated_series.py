@@ -32,7 +32,9 @@ OWN = sorted(fact for fact, query in PRESET.queries.items() if query.startswith(
 
 @pytest.mark.parametrize("fact", OWN)
 def test_every_fact_that_condensing_asks_for_is_there(fact: str) -> None:
-    simulation = simulation_of(word_count())
+    scene = word_count()
+    scene.route("read", "split", {"name": "split-0", "incarnation": 0, "weight": 1})
+    simulation = simulation_of(scene)
     advance(simulation, 2)
     found = [sample for sample in scraped(simulation) if sample.name == PRESET.queries[fact]]
     assert found
