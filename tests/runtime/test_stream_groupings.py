@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from thalweg_inner_streams import InnerStream, Place, inner_stream, until
+from thalweg_runtime.worker.process import Process, Work
+from thalweg_runtime.worker.settings import TaskIdentity
 from thalweg_scheduling.group import NearSource, Origin, Receiver
 
 COUNT = 20_000
@@ -77,6 +79,27 @@ def test_load_aware_local_stays_on_the_node(tmp_path: Path) -> None:
     got = asyncio.run(shares(tmp_path, "LoadAwareLocal", [HERE, NEAR, FAR]))
     assert got[0] > got[2]
     assert sum(got) == pytest.approx(1.0)
+
+
+def test_load_aware_local_looks_farther_when_the_nearest_is_busy(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with inner_stream(tmp_path, "LoadAwareLocal") as stream:
+            me = TaskIdentity(vertex="take", task="take-0", incarnation=1, routes=None)
+            busy = Work(program="thalweg_stream_steps", emulated_wait_s=0.002)
+            near = await stream.start([me], f"{stream.net}.32", busy)
+            far = await stream.receive(1)
+            stream.route([HERE, FAR])
+            (source,) = (await stream.send(last=COUNT, rate="5000")).sources
+            await until(lambda: done_by(near) > 0, "the near one gets something")
+            assert done_by(far) == 0
+            await until(lambda: source.is_finished or done_by(far) > 0, "it spills over")
+            assert done_by(far) > 0
+
+    asyncio.run(story())
+
+
+def done_by(process: Process) -> int:
+    return sum(task.counters.processed for task in process.tasks.values())
 
 
 def test_fields_spreads_keys(tmp_path: Path) -> None:
