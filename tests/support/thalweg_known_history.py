@@ -2,7 +2,8 @@
 
 Every rate is constant while its task runs, so that the truth is a number. With faults a task
 restarts in place and loses what it had counted, one moves to another node, make before break, and
-a fifth of all scrapes is missing.
+a fifth of all scrapes is missing. One pod is scraped by two jobs, with a phase of its own each; of
+another the labels of its scrape change on the way, and its node is not told any more.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ TASKS = ("read-0", "read-1", "split-0", "split-1", "split-2", "count-0", "count-
 CORES, MEMORY_BYTES = 16.0, 8e9
 NODES = ("n0", "n1", "n2", "n3")
 DOMAINS = {"n0": "east", "n1": "east", "n2": "west", "n3": "west"}
+TWICE, RELABELLED = "read-0", "split-2"
+RELABELLED_S = 77.7
+"""So long before the end."""
 EDGES = (("read", "split"), ("split", "count"))
 BOUNDS_S = (0.01, 0.02, 0.04, 0.08)
 
@@ -50,6 +54,7 @@ class Truth:
     latency_s: dict[tuple[str, str], float] = field(default_factory=dict)
     nodes: dict[str, dict[str, float]] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
+    relabelled: set[str] = field(default_factory=set)
 
     def node_traffic(self) -> dict[tuple[str, str], float]:
         """Tuples/s between nodes: of each pair of tasks by where both were, second by second."""
@@ -104,6 +109,7 @@ def known_history(at_s: float, *, faults: bool, seed: int = 7) -> tuple[str, Tru
     for task in TASKS:
         truth.loads[task] = _load(task, truth, rng)
     truth.pods = _pods(at_s, faults=faults)
+    truth.relabelled = {pod.name for pod in truth.pods if faults and pod.task == RELABELLED}
     truth.latency_s = {
         (one, other): 0.0001 if one == other else float(rng.integers(2, 40)) / 1000
         for one in NODES
@@ -178,14 +184,24 @@ def _pod_lines(truth: Truth, rng: np.random.Generator, *, faults: bool) -> Itera
         for at_s in times + phase_s:
             missed = faults and rng.random() < 0.2
             if pod.begin_s <= at_s < min(pod.end_s, truth.at_s) and not missed:
-                yield from _scrape(pod, float(at_s), truth)
+                yield from _scrape(pod, float(at_s), truth, _more(pod, float(at_s), truth))
+        for at_s in (times + rng.uniform(0, SCRAPE_S)) if faults and pod.task == TWICE else ():
+            if at_s < truth.at_s and rng.random() < 0.8:
+                yield from _scrape(pod, float(at_s), truth, f',job="other",node="{pod.node}"')
 
 
-def _scrape(pod: Pod, at_s: float, truth: Truth) -> Iterator[str]:
+def _more(pod: Pod, at_s: float, truth: Truth) -> str:
+    """What a job adds to the labels of what it scrapes."""
+    if pod.name in truth.relabelled and at_s > truth.at_s - RELABELLED_S:
+        return ',job="pods",instance="10.0.0.7:9090"'
+    return f',job="pods",instance="{pod.name}",node="{pod.node}"'
+
+
+def _scrape(pod: Pod, at_s: float, truth: Truth, more: str) -> Iterator[str]:
     load, counted_s = truth.loads[pod.task], pod.counted_s(at_s)
     own = (
         f'namespace="n",topology="wc",vertex="{_vertex(pod.task)}",task="{pod.task}",'
-        f'pod="{pod.name}",node="{pod.node}"'
+        f'pod="{pod.name}"{more}'
     )
     processed = np.floor(load["processed_per_s"] * counted_s)
     values = {
