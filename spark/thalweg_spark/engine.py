@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -145,13 +146,13 @@ class NumpyEngine:
     def find(self, request: Request) -> Found:
         """Pull everything that the preset names, one query after the other."""
         begun = time.perf_counter()
-        source = Prometheus(request.source)
-        request, told = by_servers_clock(request, source)
-        reading = reading_of(request)
-        pulled = {
-            fact: self._series(source, reading, fact, request)
-            for fact in in_order(request.preset.queries)
-        }
+        with closing(Prometheus(request.source)) as source:
+            request, told = by_servers_clock(request, source)
+            reading = reading_of(request)
+            pulled = {
+                fact: self._series(source, reading, fact, request)
+                for fact in in_order(request.preset.queries)
+            }
         pulled_at = time.perf_counter()
         found = condense(
             pulled,

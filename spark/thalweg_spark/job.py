@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 
 from pyspark.errors import PySparkException
@@ -60,7 +61,8 @@ class SparkEngine:
     def find(self, request: Request) -> Found:
         """Pull in parallel, then condense; nothing of it stays cached."""
         begun = time.perf_counter()
-        request, told = by_servers_clock(request, Prometheus(request.source))
+        with closing(Prometheus(request.source)) as server:
+            request, told = by_servers_clock(request, server)
         windows_s = {fact: request.windows.of(fact) for fact in request.preset.queries}
         given = options(
             request.source,

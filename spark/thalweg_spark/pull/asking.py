@@ -137,12 +137,12 @@ class _Line:
         """Read from this one from now on."""
         self._socket = connected
         if self.is_cut:
-            self.cut()
+            self._cut(self._is_cut)
 
-    def cut(self) -> None:
-        """End whatever is being read."""
-        self._is_cut.set()
-        if self._socket is not None:
+    def _cut(self, over: threading.Event) -> None:
+        """End whatever is being read, unless it is the next answer already."""
+        over.set()
+        if self._socket is not None and over is self._is_cut:
             try:
                 # The plain socket's: TLS would first forget its state, which the reader is using.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
@@ -152,8 +152,8 @@ class _Line:
     @contextmanager
     def cut_after(self, seconds: float) -> Iterator[None]:
         """Cut it unless what is inside is over by then."""
-        self._is_cut.clear()
-        timer = threading.Timer(seconds, self.cut)
+        self._is_cut = threading.Event()
+        timer = threading.Timer(seconds, self._cut, (self._is_cut,))
         timer.daemon = True
         timer.start()
         try:

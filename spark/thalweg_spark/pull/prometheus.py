@@ -80,6 +80,10 @@ class Prometheus:
         # The client library has put an adapter of its own there.
         self._session.bind(url)
 
+    def close(self) -> None:
+        """Leave no connection behind."""
+        self._session.close()
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the server said about answers that may not be whole."""

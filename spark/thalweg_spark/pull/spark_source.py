@@ -6,6 +6,7 @@ worker would be tried again by Spark and reach the driver as a page of Java.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,8 +102,8 @@ class PrometheusReader(DataSourceReader):
         """The series of one share, then what the server warned of."""
         assert isinstance(partition, Share)  # noqa: S101
         try:
-            server = Prometheus(self._source)
-            yield from batches(self._series(server, partition.asks), self._at_s)
+            with closing(Prometheus(self._source)) as server:
+                yield from batches(self._series(server, partition.asks), self._at_s)
         except CondenseError as error:
             yield note_batch(ERROR, [f"{error.exit_code} {error}"])
         else:

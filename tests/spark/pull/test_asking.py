@@ -12,7 +12,7 @@ import pytest
 
 from thalweg_fake_prometheus import FakePrometheus, fake_prometheus
 from thalweg_spark.errors import SourceUnavailable
-from thalweg_spark.pull.asking import MOST_SAID, pause_s
+from thalweg_spark.pull.asking import MOST_SAID, _Line, pause_s
 from thalweg_spark.pull.prometheus import Prometheus, Source
 
 LONG_S = 60.0
@@ -127,6 +127,22 @@ def test_a_broken_answer_is_asked_for_once_more() -> None:
     with speaking(lambda line, _: line.sendall(next(once, whole))) as (url, asked):
         pull(url, timeout_s=LONG_S)
         assert len(asked) == 2
+
+
+def test_a_timer_that_is_late_does_not_cut_the_next_answer() -> None:
+    line = _Line()
+    with line.cut_after(LONG_S):
+        last = line._is_cut
+    one, other = socket.socketpair()
+    with one, other, line.cut_after(LONG_S):
+        line.use(one)
+        line._cut(last)
+        assert not line.is_cut
+        other.sendall(b"x")
+        assert one.recv(1) == b"x"
+        line._cut(line._is_cut)
+        assert line.is_cut
+        assert one.recv(1) == b""
 
 
 def test_tries_of_many_do_not_come_at_once() -> None:

@@ -8,9 +8,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from thalweg_fake_prometheus import FakePrometheus, fake_prometheus
+from thalweg_spark.condense.expectation import parse_expectation
+from thalweg_spark.condense.figures import KEY_LABELS
 from thalweg_spark.condense.series import Series, clean_series
-from thalweg_spark.engine import Tables, Windows, condense
-from thalweg_spark.job import tables_of
+from thalweg_spark.engine import NumpyEngine, Request, Tables, Windows, condense
+from thalweg_spark.job import SparkEngine, tables_of
+from thalweg_spark.pull.presets import Preset
+from thalweg_spark.pull.prometheus import Source
 from thalweg_spark.steps.series import SERIES_ARROW, SERIES_DDL, batches
 
 pytestmark = pytest.mark.spark
@@ -154,6 +159,84 @@ def test_same_tables(session: SparkSession, first: int) -> None:
     expected = condense(pulled, None, at_s=AT_S, windows=Windows())
     assert all(len(rows) > 10 for rows in expected.values())
     assert_same(expected, by_spark(session, pulled))
+
+
+class Served:
+    """A few worlds behind a server: some of it told twice, some by pods that lie."""
+
+    def __init__(self, server: FakePrometheus, first: int) -> None:
+        rng = np.random.default_rng(first)
+        pulled: dict[str, list[Series]] = {}
+        for seed in range(first, first + 6):
+            World(seed, pulled)
+        for fact, series in pulled.items():
+            server.series[fact] = []
+            for number, one in enumerate(series):
+                self.tell(server, fact, one, job="a")
+                if number % 5 == 0:
+                    kept = np.flatnonzero(rng.random(one.times_s.size) < 0.7)
+                    later = Series(
+                        labels=one.labels,
+                        times_s=one.times_s[kept] + rng.uniform(0.01, 0.2),
+                        values=one.values[kept],
+                    )
+                    self.tell(server, fact, later, job="b", prometheus_replica="1")
+        self.source = Source(url=server.url)
+        self.preset = Preset(
+            name="all",
+            queries={fact: fact for fact in pulled},
+            labels={label: label for label in (*KEY_LABELS, "pod", "to_vertex", "le")},
+        )
+        self.expectation = parse_expectation(self.expected(pulled, rng))
+
+    def tell(self, server: FakePrometheus, fact: str, one: Series, **more: str) -> None:
+        samples = zip(one.times_s.tolist(), map(repr, one.values.tolist()), strict=True)
+        server.series[fact].append(({**one.labels, **more}, list(samples)))
+
+    def expected(self, pulled: dict[str, list[Series]], rng: np.random.Generator) -> Any:
+        """Of two pods in three Kubernetes knows, of some of them better than they say."""
+        topologies: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        for one in pulled["processed"]:
+            said = one.labels
+            topology = "another" if rng.random() < 0.1 else said["topology"]
+            task = {"name": said["task"], "pod": said["pod"], "node": "told", "since_s": 0.0}
+            if rng.random() < 0.67:
+                topologies.setdefault((said["namespace"], topology), {})[said["pod"]] = task
+        edges = [{"from": "split", "to": "split"}]
+        return {
+            "topologies": [
+                {
+                    "namespace": namespace,
+                    "name": name,
+                    "vertices": [{"name": "split", "tasks": list(tasks.values())}],
+                    "edges": edges,
+                }
+                for (namespace, name), tasks in topologies.items()
+            ],
+            "nodes": ["a0", "b0", "c0", "a1"],
+        }
+
+
+@pytest.mark.parametrize("placement_s", [300.0, 7300.0], ids=["in one piece", "joined"])
+def test_same_tables_of_what_a_server_tells(session: SparkSession, placement_s: float) -> None:
+    """Queries, twins and pods that lie included; the longer window comes in three pieces."""
+    with fake_prometheus() as server:
+        served = Served(server, 3000)
+        request = Request(
+            source=served.source,
+            preset=served.preset,
+            expectation=served.expectation,
+            store="/nowhere",
+            at_s=AT_S,
+            windows=Windows(placement_s=placement_s),
+        )
+        ours, theirs = NumpyEngine().find(request), SparkEngine(session).find(request)
+        asked = {query["time"] for query in server.asked if query["query"].startswith("tuples[")}
+    assert len(asked) == (3 if placement_s > 3600 else 1)
+    assert all(len(rows) > 3 for rows in ours.tables.values())
+    shares = [row["coverage"] for row in ours.tables["coverage"]]
+    assert any(0 < share < 1 for share in shares)
+    assert_same(ours.tables, theirs.tables)
 
 
 def test_nothing_gives_nothing(session: SparkSession) -> None:
