@@ -56,7 +56,7 @@ def test_many_small_domains_are_all_measured_both_ways() -> None:
     assert all(len(set(them)) == len(them) for them in asked.values())
 
 
-@pytest.mark.parametrize(("count", "domains"), [(100, 100), (129, 129), (200, 100), (260, 130)])
+@pytest.mark.parametrize(("count", "domains"), [(100, 100), (129, 129), (140, 70)])
 def test_of_too_many_domains_each_pair_is_measured_one_way(count: int, domains: int) -> None:
     nodes, sampling = cluster(count, domains), Sampling()
     asked = {me: chosen(me, nodes, sampling) for me in nodes}

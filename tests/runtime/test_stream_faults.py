@@ -258,9 +258,10 @@ def test_routes_that_are_none_change_nothing(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_an_edge_that_is_no_more_holds_nobody_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("grouping", ["Shuffle", "Broadcast"])
+def test_an_edge_that_is_no_more_holds_nobody_up(tmp_path: Path, grouping: str) -> None:
     async def story() -> None:
-        async with inner_stream(tmp_path, "Shuffle") as stream:
+        async with inner_stream(tmp_path, grouping) as stream:
             endless = Work(program="thalweg_stream_steps", emulated_wait_s=60.0)
             me = TaskIdentity(vertex="take", task="take-0", incarnation=1, routes=None)
             await stream.start([me], f"{stream.net}.32", endless)

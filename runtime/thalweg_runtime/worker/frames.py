@@ -170,7 +170,8 @@ def encoded(frame: Frame) -> bytes:
     except UNENCODABLE as error:
         raise Unsendable(f"what a step makes must be what MessagePack knows: {error}") from error
     if len(body) > LARGEST_FRAME_BYTES:
-        raise TooLarge(f"a frame of {len(body)} bytes is too large")
+        most = LARGEST_FRAME_BYTES
+        raise TooLarge(f"{len(body)} bytes are too large for a frame of {most}")
     return len(body).to_bytes(_PREFIX_BYTES, "big") + body
 
 

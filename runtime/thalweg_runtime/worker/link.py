@@ -140,7 +140,7 @@ class Link:
         if not self._runs or self._runs[-1][1:] != (born, cause):
             cause.pending += 1
             self._runs.append((len(self._records), born, cause))
-        self._records += copied(records) if self.copies else records
+        self._records += self._own(records) if self.copies else records
         self._groups += groups
         if len(self._records) >= self._limits.batch_tuples:
             self.flush(least=self._limits.batch_tuples)
@@ -235,6 +235,13 @@ class Link:
         self.is_retired = True
         if self._connection is not None:
             self._connection.close()
+
+    def _own(self, records: Sequence[Record]) -> Sequence[Record]:
+        try:
+            return copied(records)
+        except Unsendable as error:
+            self._ways.failure.tell(error)
+            return records
 
     def _welcomed(self, frame: Welcome) -> None:
         self.is_early = not frame.credit_tuples

@@ -351,6 +351,8 @@ class Outlet:
 
     def _put_to_same(self, link: Link, parcel: Parcel) -> None:
         """Leave it to the same task, in whichever pod; nowhere if that was scaled away."""
+        if self._has_ended:
+            return
         heir = self._heir(link) or (link if link.is_well else None)
         if heir is None and link.name not in self._absent:
             if link.is_retired and link.is_leaving:
