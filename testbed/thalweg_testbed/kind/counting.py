@@ -40,6 +40,33 @@ class Counted:
         """How many tuples the tasks of a vertex have processed."""
         return self.all("thalweg_processed_total", vertex=vertex)
 
+    def rate(self, name: str, window_s: int, **labels: str) -> float:
+        """How fast a counter has risen lately, all its series together, a second."""
+        return self._number(self._rate(name, window_s, labels))
+
+    def mean(self, total: str, count: str, window_s: int) -> float:
+        """What one of those that were counted lately had of a total, both at one moment."""
+        return self._number(
+            f"{self._rate(total, window_s, {})} / {self._rate(count, window_s, {})}"
+        )
+
+    def _rate(self, name: str, window_s: int, labels: Mapping[str, str]) -> str:
+        return f"sum(rate({name}{{{self._selector(labels)}}}[{window_s}s]))"
+
+    def _number(self, expression: str) -> float:
+        found = self._prometheus.query(expression)
+        return float(found[0]["value"][1]) if found else 0.0
+
+    def edge_rates(self, window_s: int) -> dict[tuple[str, str], float]:
+        """What has flowed on each edge lately, in tuples a second, as the senders counted it."""
+        return {
+            (source, vertex): self.rate(
+                "thalweg_tuples_total", window_s, vertex=source, to_vertex=vertex
+            )
+            for vertex, senders in self._senders.items()
+            for source in senders
+        }
+
     def still(self) -> set[str]:
         """Vertices through which nothing has flowed."""
         return {vertex for vertex in self._senders if not self.processed(vertex)}
@@ -67,9 +94,12 @@ class Counted:
 
     def series(self, name: str, **labels: str) -> list[dict[str, Any]]:
         """All series of a counter, each at the last that was scraped of it."""
-        chosen = {"namespace": self._namespace, **labels}
-        selector = ",".join(f'{key}="{value}"' for key, value in chosen.items())
+        selector = self._selector(labels)
         return self._prometheus.query(f"max_over_time({name}{{{selector}}}[{_LONGEST_RUN}])")
+
+    def _selector(self, labels: Mapping[str, str]) -> str:
+        chosen = {"namespace": self._namespace, **labels}
+        return ",".join(f'{key}="{value}"' for key, value in chosen.items())
 
 
 def is_within(found: float, expected: float, within: float, *, more: float = 0.0) -> bool:

@@ -39,12 +39,16 @@ def install_operator(
     """Install the operator on the control plane's node and wait until it is Ready.
 
     There it lives through whatever is done to the domains, and its image, which is large, has to
-    be loaded into one node only. `more` are other values of the chart.
+    be loaded into one node only. `more` are other values of the chart. Its namespace takes no pod
+    that wants more than the restricted Pod Security Standard gives.
     """
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    metadata = {"name": NAMESPACE, "labels": labels}
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     values = {**_values(cluster, images), "settings": dict(settings or {}), **(more or {})}
     helm = find_binaries([HELM])[HELM.name]
     words = ("upgrade", "--install", "thalweg", _CHART, "--namespace", NAMESPACE)
-    options = ("--create-namespace", "--wait", f"--timeout={_INSTALL_S:g}s", "--values", "-")
+    options = ("--wait", f"--timeout={_INSTALL_S:g}s", "--values", "-")
     call(
         [helm, *words, *options, "--kubeconfig", cluster.kubeconfig],
         stdin=json.dumps(values),

@@ -10,7 +10,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from thalweg_testbed.kind.cluster import KindCluster
-from thalweg_testbed.kind.topologies import Topology
+from thalweg_testbed.kind.topologies import Topology, is_ready
+from thalweg_testbed.waiting import eventually
 
 __all__ = ["Stream"]
 
@@ -18,6 +19,18 @@ _EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 _PORT = 8080
 _LAST_SCRAPE = "--last-scrape-s=5"
 """A pod that goes lets Prometheus have the last that it counted."""
+_LONG_S = 240.0
+_KILL = """\
+pids=$(grep -lzx 'THALWEG_POD={pod}' /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
+test -n "$pids"
+kill -9 $pids
+"""
+"""Run on the node: there every container's processes are seen."""
+_TURN = """\
+import sys, urllib.request
+request = urllib.request.Request("http://127.0.0.1:{port}/rate", data=sys.argv[1].encode())
+urllib.request.urlopen(request, timeout=5).read()
+"""
 
 
 class Stream(Topology):
@@ -84,12 +97,71 @@ class Stream(Topology):
         name = f"streamvertex/{self.name}-{vertex}"
         self._cluster.kubectl("scale", name, f"--replicas={replicas}", "-n", self._namespace)
 
-    def end(self, pod: Mapping[str, Any], *, is_killed: bool = False) -> None:
-        """Delete a pod; killed, it has no time to drain."""
-        words = ("--grace-period=0", "--force") if is_killed else ("--wait=false",)
-        self._cluster.kubectl(
-            "delete", "pod", pod["metadata"]["name"], "-n", self._namespace, *words
+    def end(self, pod: Mapping[str, Any]) -> None:
+        """Delete a pod, which is then asked to end and drains."""
+        name = pod["metadata"]["name"]
+        self._cluster.kubectl("delete", "pod", name, "-n", self._namespace, "--wait=false")
+
+    def kill(self, pod: Mapping[str, Any]) -> None:
+        """SIGKILL a worker's process; the kubelet starts another in the same pod.
+
+        Not by `kubectl delete --force`: even then the kubelet sends SIGTERM first.
+        """
+        script = _KILL.format(pod=pod["metadata"]["name"])
+        self._cluster.engine.shell(pod["spec"]["nodeName"], script)
+
+    def turn(self, pod: Mapping[str, Any], *, factor: float) -> None:
+        """Let a source make so many times as many tuples as it was told at its start."""
+        words = ("python3", "-c", _TURN.format(port=_PORT), json.dumps({"factor": factor}))
+        name = pod["metadata"]["name"]
+        self._cluster.kubectl("exec", "-n", self._namespace, name, "--", *words)
+
+    def followed(self, vertex: str) -> int:
+        """The version of the routes that every pod of a vertex sends by at least."""
+        pods = [pod for task, pod in self.pods().items() if task.rpartition("-")[0] == vertex]
+        told = (self.metrics(pod).get("thalweg_routes_version", 0.0) for pod in pods)
+        return int(min(told, default=0.0))
+
+    def until_routed(self, vertex: str, to: str, replicas: int) -> int:
+        """Wait until a vertex sends to so many tasks, all of them Ready; give that version."""
+        wanted = {f"{to}-{index}" for index in range(replicas)}
+
+        def version() -> int | None:
+            routes, pods = self.routes(vertex), self.pods()
+            (edge,) = (one for one in routes["edges"] if one["to"] == to)
+            there = {task for task in pods if task.rpartition("-")[0] == to}
+            is_done = {task["name"] for task in edge["tasks"]} == there == wanted
+            is_served = all(is_ready(pods[task]) for task in there)
+            return int(routes["version"]) if is_done and is_served else None
+
+        found = eventually(
+            version, timeout_s=_LONG_S, what=f"routes to {replicas} of {to}", show=self.show
         )
+        assert found is not None
+        return found
+
+    def until_measured(self) -> None:
+        """Wait until the operator calls what it has measured good enough to decide by."""
+
+        def is_available() -> bool:
+            status = self.status()
+            kinds = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+            return kinds.get("MetricsAvailable") == "True"
+
+        eventually(
+            is_available, timeout_s=_LONG_S, every_s=1.0, what="measurements", show=self.show
+        )
+
+    def status(self) -> dict[str, Any]:
+        """What the topology says of itself."""
+        found = self._cluster.get("streamtopology", self.name, "-n", self._namespace)
+        return dict(found.get("status") or {})
+
+    def plans(self) -> list[dict[str, Any]]:
+        """Its plans, the oldest first."""
+        found = self._cluster.get("streamplans", "-n", self._namespace)["items"]
+        mine = [plan for plan in found if plan["metadata"]["name"].startswith(f"{self.name}-")]
+        return sorted(mine, key=lambda plan: int(plan["metadata"]["name"].rpartition("-")[2]))
 
     def routes(self, vertex: str) -> dict[str, Any]:
         """The routes of a sending vertex."""
