@@ -1,8 +1,31 @@
 """A node that sleeps: a nap is waited for, a longer sleep is not, and no task runs twice after."""
 
-from thalweg_testbed import eventually
+from thalweg_testbed import CommandFailed, eventually
 from thalweg_testbed.kind import KindCluster
 from thalweg_testbed.kind.topologies import Topology
+from thalweg_testbed.latency.endpoints import Node
+from thalweg_testbed.latency.means import PORT
+
+
+def connects(kind: KindCluster, source: Node, address: str) -> bool:
+    """Tell whether a connection from another node is accepted, which a kernel does by itself."""
+    # A connection of its own: not UDP, which a frozen program would not answer anyway.
+    words = ("exec", source.name, "timeout", "3", "bash", "-c")
+    try:
+        kind.engine.run(*words, f"exec 3<>/dev/tcp/{address}/{PORT + 1}")
+    except CommandFailed:
+        return False
+    return True
+
+
+def test_the_network_of_a_sleeper_is_dead(whole: KindCluster) -> None:
+    sleeper, other = whole.nodes_of("b")[0], whole.nodes_of("c")[0]
+    addresses = (sleeper.address, sleeper.probe_address)
+    assert [connects(whole, other, address) for address in addresses] == [True, True]
+    whole.sleep_node(sleeper.name)
+    assert [connects(whole, other, address) for address in addresses] == [False, False]
+    whole.wake_node(sleeper.name)
+    assert [connects(whole, other, address) for address in addresses] == [True, True]
 
 
 def test_a_sleeper_is_replaced_and_its_old_pods_end(topology: Topology, kind: KindCluster) -> None:

@@ -1,10 +1,56 @@
 """Domains that are cut off from each other, or from the control plane, and come together again."""
 
+from datetime import datetime, timedelta
+
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from thalweg_testbed import CommandFailed, eventually
 from thalweg_testbed.kind import CONTROL_DOMAIN, KindCluster
+from thalweg_testbed.kind.installation import NAMESPACE
+from thalweg_testbed.kind.pytest_plugin import OPERATOR_SETTINGS
 from thalweg_testbed.kind.topologies import Topology
+
+PASSES = 3
+
+
+def heard_at(kind: KindCluster, name: str) -> datetime:
+    """When a node was last heard of, by its own clock."""
+    lease = kind.get("lease", name, "-n", "kube-node-lease")
+    return datetime.fromisoformat(lease["spec"]["renewTime"])
+
+
+def passes(kind: KindCluster) -> float:
+    """How many passes the operator's pods have made."""
+    found = 0.0
+    selector = "app.kubernetes.io/name=thalweg"
+    for pod in kind.get("pods", "-n", NAMESPACE, "-l", selector)["items"]:
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}:8080/proxy/metrics"
+        for family in text_string_to_metric_families(kind.kubectl("get", "--raw", path)):
+            for sample in family.samples:
+                is_good = sample.labels.get("outcome") == "ok"
+                if sample.name == "thalweg_operator_passes_total" and is_good:
+                    found += sample.value
+    return found
+
+
+def let_the_operator_look(kind: KindCluster, name: str) -> None:
+    """Wait until it would have replaced tasks of a silent node, and has looked again and again."""
+    begun = heard_at(kind, name)
+    patience = timedelta(seconds=OPERATOR_SETTINGS["replace_after_not_ready_s"])
+    eventually(
+        lambda: heard_at(kind, name) - begun > patience,
+        timeout_s=180,
+        every_s=1.0,
+        what=f"{name} heard of for {patience}",
+    )
+    before = passes(kind)
+    eventually(
+        lambda: passes(kind) >= before + PASSES,
+        timeout_s=180,
+        every_s=1.0,
+        what=f"{PASSES} passes",
+    )
 
 
 def test_two_domains_apart_move_nothing(topology: Topology, kind: KindCluster) -> None:
@@ -19,7 +65,14 @@ def test_two_domains_apart_move_nothing(topology: Topology, kind: KindCluster) -
             topology.fetch(one, other)
     assert topology.fetch(in_a, in_c)
     # The control plane sees all of them: nothing is lost, so nothing is done.
+    let_the_operator_look(kind, in_a["spec"]["nodeName"])
     assert {n.name for n in kind.nodes} <= kind.ready_nodes()
+    with pytest.raises(CommandFailed):
+        topology.fetch(in_a, in_b)
+    during = topology.settled(8)
+    assert {t: p["metadata"]["uid"] for t, p in during.items()} == {
+        t: p["metadata"]["uid"] for t, p in before.items()
+    }
     kind.heal("a", "b")
     assert eventually(lambda: topology.fetch(in_a, in_b), what="a reaches b again")
     after = topology.settled(8)

@@ -25,6 +25,7 @@ from thalweg_testbed.kind.topologies import Topology
 from thalweg_testbed.latency.links import Links
 
 __all__ = [
+    "OPERATOR_SETTINGS",
     "images",
     "kind",
     "looping",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 _SHAPE = Shape(domains=4, per_domain=2)
-_SETTINGS = {"pass_interval_s": 5.0, "replace_after_not_ready_s": 20.0}
+OPERATOR_SETTINGS = {"pass_interval_s": 5.0, "replace_after_not_ready_s": 20.0}
 _not_run: list[str] = []
 
 
@@ -82,7 +83,7 @@ def images(kind: KindCluster, progress: Report) -> Images:
 @pytest.fixture(scope="session")
 def operator(kind: KindCluster, images: Images) -> KindCluster:
     """Give the cluster with our operator installed in it by its chart."""
-    install_operator(kind, images, settings=_SETTINGS)
+    install_operator(kind, images, settings=OPERATOR_SETTINGS)
     return kind
 
 
@@ -106,7 +107,7 @@ def looping(kind: KindCluster, images: Images, prometheus: Prometheus, runtime_i
     repository, _, tag = runtime_image.partition(":")
     image = {"repository": f"docker.io/library/{repository}", "tag": tag}
     sources = {"metrics_sources": {"default": {"url": prometheus.url}}}
-    settings = {**_SETTINGS, **sources, "condense": {"engine": "numpy"}}
+    settings = {**OPERATOR_SETTINGS, **sources, "condense": {"engine": "numpy"}}
     prober = {"enabled": True, "image": image, "roundSeconds": 2}
     install_operator(kind, images, settings=settings, more={"prober": prober})
     return runtime_image
