@@ -39,6 +39,7 @@ def test_what_is_sent_is_what_comes(
     spec = stream.example(name, ["--rate=20", f"--last={LINES}"])
     stream.submit(spec)
     stream.settled(stream.tasks())
+    stream.until_measured()
     counted = Counted(prometheus, namespace, spec)
     (source,) = counted.sources
     tasks = next(one["replicas"] for one in spec["vertices"] if one["name"] == source)["initial"]
