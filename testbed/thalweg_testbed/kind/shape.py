@@ -24,7 +24,8 @@ class Shape:
     domains: int = 4
     per_domain: int = 2
     not_ready_after_s: int = 16
-    """Kubernetes has 50 s, too long for a test. A kubelet reports every 2 s here."""
+    """The grace period. Kubernetes has 50 s, too long for a test. A kubelet reports every 2 s here,
+    but the controller looks every 5 s, and counts from when it saw the last report."""
 
     def __post_init__(self) -> None:
         if self.domains < 1 or self.per_domain < 1:
