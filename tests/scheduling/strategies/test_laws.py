@@ -56,6 +56,10 @@ def decided(snapshot: Snapshot, strategy: str) -> Plan:
     return decide(snapshot, strategy, now_s=NOW_S, rng=rng())
 
 
+def is_feasible(snapshot: Snapshot) -> bool:
+    return problem_of(snapshot, everyone(snapshot)).is_feasible(snapshot.placement)
+
+
 def nodes_of(snapshot: Snapshot, plan: Plan) -> Ints:
     return np.array(applied(snapshot, plan, NOW_S).placement)
 
@@ -161,8 +165,16 @@ def test_a_second_decide_is_nothing(strategy: str, snapshot: Snapshot) -> None:
     if 0 < len(plan.placed) < len(snapshot.tasks):
         # Newcomers are placed at once; whether others should move for them is the next question.
         return
+    most = snapshot.limits.placement.max_moves
+    if most is not None and len(plan.moves) == most and not is_feasible(later):
+        # As many as may go at a time; the others that have to leave follow.
+        return
     assert decided(later, strategy).changes_nothing
-    if snapshot.limits.placement.max_moves is None:
+    if most is None:
+        if plan.moves and not is_feasible(snapshot):
+            # Who had to leave left alone; whether others should move is the next question too.
+            rested = replace(later, last_moved_at_s=None)
+            later = applied(rested, decided(rested, strategy), NOW_S)
         # Not only because it rests: there is nothing more to gain.
         assert decided(replace(later, last_moved_at_s=None), strategy).changes_nothing
 
