@@ -33,6 +33,8 @@ def _why_not_observed(
             message=f"{word} is {now_s - observed.at_s:.0f} s old; at most "
             f"{trust.stale_after_s:.0f} s are trusted",
         )
+    if np.isnan(observed.coverage):
+        return _partial(f"nobody knows how much of the {word} that ought to be there is there")
     if not observed.is_whole(trust.least_coverage):
         return _partial(
             f"{word} covers {100 * observed.coverage:.0f} % of what ought to be there; at least "
