@@ -108,13 +108,13 @@ def test_ns_stream_is_deployed_once_and_only_groups_anew() -> None:
         assert not stage.look(rate).moves
 
 
-@pytest.mark.parametrize(("word", "setting"), [("sgp", sgp.STEADY), ("ns", ns.TOPOLOGY_1)])
-def test_shares_follow_in_the_runs(word: str, setting: Setting) -> None:
-    found = CONTESTS[word].over_time
-    assert {each.name for each in found if each.grouping is not None} == {
-        CONTESTS[word].strategy,
-        "Auto",
-    }
+@pytest.mark.parametrize(
+    ("word", "grouping"), [("sgp", GroupingType.WEIGHTED), ("ns", GroupingType.NEAR_SOURCE)]
+)
+def test_the_paper_and_auto_group_alike_in_the_runs(word: str, grouping: GroupingType) -> None:
+    contest = CONTESTS[word]
+    found = {each.name: each.grouping for each in contest.over_time if each.grouping is not None}
+    assert found == {contest.strategy: grouping, "Auto": grouping}
 
 
 def test_shares_go_along_with_the_moves() -> None:
