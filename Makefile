@@ -56,7 +56,7 @@ test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is
 .PHONY: test-plane
 test-plane: setup ## behaviours on a real control plane (built once, about 6 minutes)
 	@$(BIN)/python -m thalweg_testbed build
-	@$(BIN)/pytest -n 3 --dist worksteal $(AGAIN) -m control_plane
+	@$(BIN)/pytest -n 4 --dist worksteal $(AGAIN) -m control_plane
 
 .PHONY: test
 test: setup ## everything that CI runs, with the time each part took
