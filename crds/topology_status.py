@@ -53,7 +53,7 @@ def status() -> Schema:
                 keys=("index",),
             ),
             "nextIncarnation": whole(
-                "The number that the next shared pod gets; written before the pod is made.",
+                "Above the number of every pod that was made; written before a pod is.",
                 least=0,
                 most=2**53,
             ),

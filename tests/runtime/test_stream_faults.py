@@ -87,15 +87,18 @@ RUDE: dict[str, tuple[list[Frame], bytes]] = {
 
 @pytest.mark.parametrize(
     "words",
-    [pytest.param(one, marks=pytest.mark.slow if one == "silence" else ()) for one in RUDE],
+    [
+        pytest.param([one for one in RUDE if one != "silence"], id="all at once"),
+        pytest.param(["silence"], marks=pytest.mark.slow, id="silence"),
+    ],
 )
-def test_who_is_rude_is_hung_up_on(tmp_path: Path, words: str) -> None:
+def test_who_is_rude_is_hung_up_on(tmp_path: Path, words: list[str]) -> None:
     async def story() -> None:
         async with inner_stream(tmp_path, "Shuffle") as stream:
             source, _ = await started(stream)
-            frames, raw = RUDE[words]
-            answers = await talk(stream, *frames, raw=raw)
-            assert all(isinstance(one, Welcome | Ack | Leave) for one in answers)
+            talks = [talk(stream, *RUDE[one][0], raw=RUDE[one][1]) for one in words]
+            for one, answers in zip(words, await asyncio.gather(*talks), strict=True):
+                assert all(isinstance(each, Welcome | Ack | Leave) for each in answers), one
             await until(lambda: source.is_finished, "the others are not disturbed")
             assert sum(one.tuples for one in source.counters.traffic.values()) == COUNT
 
