@@ -42,7 +42,7 @@ lint: setup ## ruff, mypy --strict, import contracts
 
 .PHONY: test-fast
 test-fast: setup ## the pure tests, in about a minute
-	@$(BIN)/pytest -n 2 -m "not slow and not control_plane and not spark"
+	@$(BIN)/pytest -n 3 -m "not slow and not control_plane and not spark"
 
 .PHONY: test-slow
 test-slow: setup ## pure tests that take longer

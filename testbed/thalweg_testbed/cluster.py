@@ -6,11 +6,13 @@ user may have, and is what users type.
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from thalweg_testbed import nodes
 from thalweg_testbed.audit import AuditLog
@@ -97,6 +99,7 @@ class Cluster:
             return True
 
         eventually(are_served, timeout_s=120, what="the CRDs to be served")
+        self._forget_kinds()
 
     def create_namespace(self, name: str) -> None:
         """Make a namespace in which pods can be created at once."""
@@ -195,6 +198,15 @@ class Cluster:
         if not self.is_ours:
             raise NotOurs("the nodes of a borrowed cluster are not ours to remove")
         self.kubectl("delete", "node", *names)
+
+    def _forget_kinds(self) -> None:
+        """Let kubectl ask anew which kinds there are: it keeps them by address for some minutes.
+
+        It asked before the CRDs were there, or an earlier cluster had the same port.
+        """
+        server = urlsplit(self.url)
+        known = Path(self._kubectl_cache()) / "discovery" / f"{server.hostname}_{server.port}"
+        shutil.rmtree(known, ignore_errors=True)
 
     def _kubectl_cache(self) -> str:
         return str(Path(tempfile.gettempdir()) / f"thalweg-kubectl-{os.getuid()}")
