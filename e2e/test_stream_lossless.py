@@ -138,6 +138,7 @@ def test_every_id_arrives(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(2400)
 def test_a_million_ids_arrive(
     stream: Stream, kind: KindCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
