@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from thalweg_testbed.errors import CommandFailed
 from thalweg_testbed.kind.cluster import KindCluster
 from thalweg_testbed.kind.topologies import Topology, is_ready
 from thalweg_testbed.waiting import eventually
@@ -172,19 +173,35 @@ class Stream(Topology):
     def weigh(self, vertex: str, to: str, weights: Sequence[float]) -> int:
         """Give the tasks of an edge these weights, in turn; return the routes' new version.
 
-        Weights stand in the routes: the operator keeps them and tells the senders.
+        Weights stand in the routes: the operator keeps them and tells the senders. It writes the
+        same object, so what it wrote in between is read again rather than overwritten.
         """
-        routes = self.routes(vertex)
-        (edge,) = (one for one in routes["edges"] if one["to"] == to)
-        for task, weight in zip(edge["tasks"], cycle(weights), strict=False):
-            task["weight"] = weight
-        routes["version"] += 1
-        held = self._routes_map(vertex)
-        (key,) = held["data"]
-        patch = json.dumps({"data": {key: json.dumps(routes)}})
-        name = held["metadata"]["name"]
-        self._cluster.kubectl("patch", "configmap", name, "-n", self._namespace, "-p", patch)
-        return int(routes["version"])
+
+        def written() -> int | None:
+            held = self._routes_map(vertex)
+            ((key, text),) = held["data"].items()
+            routes = json.loads(text)
+            (edge,) = (one for one in routes["edges"] if one["to"] == to)
+            for task, weight in zip(edge["tasks"], cycle(weights), strict=False):
+                task["weight"] = weight
+            routes["version"] += 1
+            metadata = held["metadata"]
+            patch = {
+                "metadata": {"resourceVersion": metadata["resourceVersion"]},
+                "data": {key: json.dumps(routes)},
+            }
+            words = ("configmap", metadata["name"], "-n", self._namespace, "-p", json.dumps(patch))
+            try:
+                self._cluster.kubectl("patch", *words)
+            except CommandFailed as error:
+                if "Conflict" not in str(error) and "modified" not in str(error):
+                    raise
+                return None
+            return int(routes["version"])
+
+        version = eventually(written, timeout_s=_LONG_S, what=f"weights from {vertex} to {to}")
+        assert version is not None
+        return version
 
     def _routes_map(self, vertex: str) -> dict[str, Any]:
         name = f"{self.name}-{vertex}-routes"
