@@ -1,5 +1,7 @@
 """The papers' topologies from their manifests, under the loop: what is sent is what comes."""
 
+import secrets
+from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
@@ -29,20 +31,40 @@ def apart(whole: KindCluster) -> KindCluster:
     return whole
 
 
+@pytest.fixture
+def streams(apart: KindCluster, looping: str, names: tuple[str, ...]) -> Iterator[list[Stream]]:
+    """Give these topologies, each in a namespace of its own."""
+    namespaces = {f"t-{secrets.token_hex(4)}": name for name in names}
+    for namespace in namespaces:
+        apart.create_namespace(namespace)
+    yield [Stream(apart, namespace, name, looping) for namespace, name in namespaces.items()]
+    for namespace in namespaces:
+        apart.delete_namespace(namespace)
+
+
 @pytest.mark.parametrize(
-    "name", [*SMALL, *(pytest.param(one, marks=pytest.mark.soak) for one in LARGE)]
+    "names",
+    [
+        # Beside each other: mostly they wait.
+        pytest.param(SMALL, id="small"),
+        *(pytest.param((one,), id=one, marks=pytest.mark.soak) for one in LARGE),
+    ],
 )
-def test_what_is_sent_is_what_comes(
-    apart: KindCluster, namespace: str, looping: str, prometheus: Prometheus, name: str
-) -> None:
-    stream = Stream(apart, namespace, name, looping)
-    spec = stream.example(name, ["--rate=20", f"--last={LINES}"])
-    stream.submit(spec)
-    stream.settled(stream.tasks())
-    stream.until_measured()
-    counted = Counted(prometheus, namespace, spec)
+def test_what_is_sent_is_what_comes(streams: list[Stream], prometheus: Prometheus) -> None:
+    for stream in streams:
+        stream.submit(stream.example(stream.name, ["--rate=20", f"--last={LINES}"]))
+    for stream in streams:
+        stream.settled(stream.tasks())
+        stream.until_measured()
+    for stream in streams:
+        through(stream, Counted(prometheus, stream.namespace, stream.spec))
+
+
+def through(stream: Stream, counted: Counted) -> None:
+    """Wait until everything is acknowledged, and compare what was sent with what came."""
     (source,) = counted.sources
-    tasks = next(one["replicas"] for one in spec["vertices"] if one["name"] == source)["initial"]
+    vertices = {one["name"]: one for one in stream.spec["vertices"]}
+    tasks = vertices[source]["replicas"]["initial"]
     eventually(
         lambda: counted.all("thalweg_complete_seconds_count") >= (1 - WITHIN) * LINES * tasks,
         timeout_s=300,

@@ -63,7 +63,7 @@ class Stream(Topology):
             {
                 "apiVersion": "thalweg.dev/v1alpha1",
                 "kind": "StreamTopology",
-                "metadata": {"name": self.name, "namespace": self._namespace},
+                "metadata": {"name": self.name, "namespace": self.namespace},
                 "spec": self.spec,
             }
         )
@@ -88,7 +88,7 @@ class Stream(Topology):
         }
 
     def _samples(self, pod: Mapping[str, Any]) -> list[Any]:
-        of = f"/api/v1/namespaces/{self._namespace}/pods/{pod['metadata']['name']}:{_PORT}"
+        of = f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}:{_PORT}"
         text = self._cluster.kubectl("get", "--raw", f"{of}/proxy/metrics")
         families = text_string_to_metric_families(text)
         return [sample for family in families for sample in family.samples]
@@ -96,12 +96,12 @@ class Stream(Topology):
     def scale(self, vertex: str, replicas: int) -> None:
         """Set how many tasks a vertex has."""
         name = f"streamvertex/{self.name}-{vertex}"
-        self._cluster.kubectl("scale", name, f"--replicas={replicas}", "-n", self._namespace)
+        self._cluster.kubectl("scale", name, f"--replicas={replicas}", "-n", self.namespace)
 
     def end(self, pod: Mapping[str, Any]) -> None:
         """Delete a pod, which is then asked to end and drains."""
         name = pod["metadata"]["name"]
-        self._cluster.kubectl("delete", "pod", name, "-n", self._namespace, "--wait=false")
+        self._cluster.kubectl("delete", "pod", name, "-n", self.namespace, "--wait=false")
 
     def kill(self, pod: Mapping[str, Any]) -> None:
         """SIGKILL a worker's process; the kubelet starts another in the same pod.
@@ -115,7 +115,7 @@ class Stream(Topology):
         """Let a source make so many times as many tuples as it was told at its start."""
         words = ("python3", "-c", _TURN.format(port=_PORT), json.dumps({"factor": factor}))
         name = pod["metadata"]["name"]
-        self._cluster.kubectl("exec", "-n", self._namespace, name, "--", *words)
+        self._cluster.kubectl("exec", "-n", self.namespace, name, "--", *words)
 
     def followed(self, vertex: str) -> int:
         """The version of the routes that every pod of a vertex sends by at least."""
@@ -155,12 +155,12 @@ class Stream(Topology):
 
     def status(self) -> dict[str, Any]:
         """What the topology says of itself."""
-        found = self._cluster.get("streamtopology", self.name, "-n", self._namespace)
+        found = self._cluster.get("streamtopology", self.name, "-n", self.namespace)
         return dict(found.get("status") or {})
 
     def plans(self) -> list[dict[str, Any]]:
         """Its plans, the oldest first."""
-        found = self._cluster.get("streamplans", "-n", self._namespace)["items"]
+        found = self._cluster.get("streamplans", "-n", self.namespace)["items"]
         mine = [plan for plan in found if plan["metadata"]["name"].startswith(f"{self.name}-")]
         return sorted(mine, key=lambda plan: int(plan["metadata"]["name"].rpartition("-")[2]))
 
@@ -190,7 +190,7 @@ class Stream(Topology):
                 "metadata": {"resourceVersion": metadata["resourceVersion"]},
                 "data": {key: json.dumps(routes)},
             }
-            words = ("configmap", metadata["name"], "-n", self._namespace, "-p", json.dumps(patch))
+            words = ("configmap", metadata["name"], "-n", self.namespace, "-p", json.dumps(patch))
             try:
                 self._cluster.kubectl("patch", *words)
             except CommandFailed as error:
@@ -205,5 +205,5 @@ class Stream(Topology):
 
     def _routes_map(self, vertex: str) -> dict[str, Any]:
         name = f"{self.name}-{vertex}-routes"
-        found: dict[str, Any] = self._cluster.get("configmap", name, "-n", self._namespace)
+        found: dict[str, Any] = self._cluster.get("configmap", name, "-n", self.namespace)
         return found

@@ -19,7 +19,7 @@ class Topology:
 
     def __init__(self, cluster: KindCluster, namespace: str, name: str, image: str) -> None:
         self._cluster = cluster
-        self._namespace = namespace
+        self.namespace = namespace
         self._image = image
         self.name = name
 
@@ -32,7 +32,7 @@ class Topology:
             "edges": [{"from": one, "to": other} for one, other in pairwise(names)],
             **spec,
         }
-        metadata = {"name": self.name, "namespace": self._namespace}
+        metadata = {"name": self.name, "namespace": self.namespace}
         self._cluster.apply(
             {
                 "apiVersion": "thalweg.dev/v1alpha1",
@@ -45,7 +45,7 @@ class Topology:
     def pods(self) -> dict[str, Any]:
         """Return the active pod of each task, by the task's name; AssertionError if one has two."""
         selector = f"{_LABEL}/topology={self.name},{_LABEL}/state=active"
-        items = self._cluster.get("pods", "-n", self._namespace, "-l", selector)["items"]
+        items = self._cluster.get("pods", "-n", self.namespace, "-l", selector)["items"]
         found: dict[str, Any] = {}
         for pod in items:
             if "deletionTimestamp" in pod["metadata"]:
@@ -59,7 +59,7 @@ class Topology:
     def all_pods(self) -> list[Any]:
         """Return every pod of the topology that the API server knows."""
         selector = f"{_LABEL}/topology={self.name}"
-        items = self._cluster.get("pods", "-n", self._namespace, "-l", selector)["items"]
+        items = self._cluster.get("pods", "-n", self.namespace, "-l", selector)["items"]
         return list(items)
 
     def settled(self, count: int) -> dict[str, Any]:
@@ -97,11 +97,11 @@ class Topology:
         address = other["status"]["podIP"]
         name = pod["metadata"]["name"]
         program = ("/placeholder", "fetch", f"http://{address}:{_PORT}/")
-        return self._cluster.kubectl("exec", "-n", self._namespace, name, "--", *program)
+        return self._cluster.kubectl("exec", "-n", self.namespace, name, "--", *program)
 
     def show(self) -> str:
         """Return what a reader needs to see why something did not come about."""
-        of = ("-n", self._namespace)
+        of = ("-n", self.namespace)
         parts = [
             self._cluster.kubectl("get", "nodes"),
             self._cluster.kubectl("get", "pods", "-o", "wide", "--show-labels", *of),
