@@ -154,7 +154,11 @@ def test_a_leader_without_its_api_server_leaves_and_the_standby_waits(stage: Sta
 
 
 @pytest.mark.parametrize(
-    ("times", "stopped_s"), [(SHORT, 0.0), (USUAL, 60.0)], ids=["short lease", "60 seconds"]
+    ("times", "stopped_s"),
+    [
+        pytest.param(SHORT, 0.0, id="short lease"),
+        pytest.param(USUAL, 60.0, id="60 seconds", marks=pytest.mark.lengthy(seconds=85)),
+    ],
 )
 def test_what_a_stopped_leader_writes_late_has_no_effect(
     stage: Stage, times: dict[str, float], stopped_s: float

@@ -114,6 +114,7 @@ def let_pass(bed: LoopBed, seconds: float) -> None:
     )
 
 
+@pytest.mark.lengthy(seconds=280)
 def test_load_step(bed: LoopBed, namespace: str) -> None:
     """Five times the load and back: enough after two decisions, and no to and fro."""
     stepping = topology(namespace, "Auto")
@@ -163,6 +164,7 @@ def known_s(text: str) -> float:
     raise AssertionError(f"{text!r} is no duration")
 
 
+@pytest.mark.lengthy(seconds=100)
 def test_bad_placement_is_repaired_as_predicted(bed: LoopBed, namespace: str) -> None:
     """Tasks dealt out over four domains come together; both figures fall as the plan said."""
     scattered = topology(namespace, "Auto")
@@ -203,6 +205,7 @@ def test_bad_placement_is_repaired_as_predicted(bed: LoopBed, namespace: str) ->
     )
 
 
+@pytest.mark.lengthy(seconds=180)
 def test_load_rises_and_falls_and_metrics_vanish(bed: LoopBed, namespace: str) -> None:
     bed.cluster.apply(topology(namespace, "Auto"))
     wait_measured(bed, namespace)

@@ -90,6 +90,7 @@ def _walk(
     return writes
 
 
+@pytest.mark.lengthy(seconds=60)
 def test_start(ground: Ground) -> None:
     (first,) = ground.walkers(1)
     first.apply(word_count())
@@ -114,6 +115,7 @@ def _shared(**of_vertex: Any) -> dict[str, Any]:
     return written
 
 
+@pytest.mark.lengthy(seconds=50)
 def test_start_of_shared_pods(ground: Ground) -> None:
     (first,) = ground.walkers(1)
     first.apply(_shared())
@@ -130,6 +132,7 @@ def test_start_of_shared_pods(ground: Ground) -> None:
     assert ended >= first.writes - 2
 
 
+@pytest.mark.lengthy(seconds=55)
 def test_a_task_less_in_a_shared_pod(ground: Ground, control_plane: Cluster) -> None:
     """On one node all tasks are in one pod, which is made anew without the task."""
     names = control_plane.add_nodes(domains=["alone"], per_domain=1, labels={"fleet": "alone"})
@@ -169,6 +172,7 @@ def _settled(ground: Ground, count: int, **of_vertex: Any) -> list[Walker]:
     return walkers
 
 
+@pytest.mark.lengthy(seconds=145)
 def test_roll(ground: Ground) -> None:
     def roll(walker: Walker, lap: int) -> None:
         walker.apply(word_count(image=f"example.org/worker:{lap + 2}"))
@@ -188,6 +192,7 @@ def test_scale_down(ground: Ground) -> None:
     assert writes > 5
 
 
+@pytest.mark.lengthy(seconds=115)
 def test_node_loss(ground: Ground, control_plane: Cluster) -> None:
     """The first walker loses a node of its own, to count; the others one that they share."""
     names: list[str] = []
@@ -237,6 +242,7 @@ def _measured(walkers: list[Walker]) -> dict[str, ToldMeasuring]:
     return told
 
 
+@pytest.mark.lengthy(seconds=135)
 def test_scale_by_load(ground: Ground) -> None:
     """A plan that scales two vertices up, because more flows."""
     walkers = ground.walkers(WIDTH + 1)
@@ -265,6 +271,7 @@ def test_scale_by_load(ground: Ground) -> None:
     assert walkers[0].state()["plan"] == ("Applied", 2, 0)
 
 
+@pytest.mark.lengthy(seconds=195)
 def test_move(ground: Ground, control_plane: Cluster) -> None:
     """A plan that moves the tasks of one domain to the other, on nodes of each walker's own."""
     walkers = ground.walkers(WIDTH + 1)

@@ -154,6 +154,7 @@ def _finish(stage: Stage, walkers: list[Walker], wanted: dict[str, Any]) -> None
         assert heir.stop(grace_s=30) == 0
 
 
+@pytest.mark.lengthy(seconds=55)
 def test_killed_by_the_kernel(ground: Ground, stage: Stage) -> None:
     """As the walk through every write, with real processes at a few of them."""
     first, *others = ground.walkers(4)
