@@ -6,7 +6,7 @@ CPU of a vertex goes with its tasks.
 
 `cpu_s` is such that the limit under Even and shuffle is the paper's bottleneck (8,500 and 9,000);
 `burst` such that latency grows with the rate as it does there (20.6 to 36.4 ms from 1,000 to 6,000;
-+85 %); `fixed_s` is what is left (11.6 and 11.3 ms, near the 13.1 ms of its §III). Then 2,000
++85 %); `fixed_s` is what is left (11.4 and 11.3 ms, near the 13.1 ms of its §III). Then 2,000
 tuples/s give 22.4 ms for topology 1, where Fig. 10 has 25.4: that is above the paper's own curve.
 """
 
@@ -43,7 +43,7 @@ def _comm_count(name: str, tasks: tuple[int, int, int], constants: Constants) ->
 
 
 TOPOLOGY_1 = _comm_count(
-    "COMMCount 1", (6, 16, 6), Constants(cpu_s=4.1082e-4, burst=18.796, fixed_s=11.578e-3)
+    "COMMCount 1", (6, 16, 6), Constants(cpu_s=4.4590e-4, burst=15.797, fixed_s=11.403e-3)
 )
 TOPOLOGY_2 = _comm_count(
     "COMMCount 2", (8, 8, 8), Constants(cpu_s=4.6784e-4, burst=10.860, fixed_s=11.319e-3)

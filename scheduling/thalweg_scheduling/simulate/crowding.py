@@ -9,6 +9,9 @@ from thalweg_scheduling.model.snapshot import UNPLACED, Snapshot
 from thalweg_scheduling.simulate.parameters import Parameters
 from thalweg_scheduling.simulate.queueing import slowdown
 
+_TINY = 1e-300
+"""What is divided by instead of nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
@@ -17,6 +20,8 @@ class Crowd:
     node: Ints
     process: Ints
     """Shape (tasks,): positions of processes, numbered from 0 without gaps."""
+    host: Ints
+    """Shape (processes,): the node of each process."""
     cores: Floats
     """Shape (nodes,)."""
     idle_cores: Floats
@@ -44,6 +49,7 @@ class Crowd:
         return Crowd(
             node=node,
             process=position.reshape(len(process)),
+            host=host,
             cores=cores,
             idle_cores=idle,
             process_cores=usable,
@@ -71,14 +77,32 @@ class Crowd:
         doors one after the other; the narrower one counts.
         """
         # What a task without a node has is the last entry: nothing known.
-        cores = np.append(self.cores, np.nan)[self.node]
-        used = np.append(self.on_nodes(load), np.nan)[self.node]
+        cores = np.append(np.maximum(0.0, self.cores - self.idle_cores), np.nan)[self.node]
+        used = np.append(self.on_nodes(load) - self.idle_cores, np.nan)[self.node]
         servers, speed = np.maximum(1.0, cores), np.minimum(1.0, cores)
-        beside = (used - load) / speed
-        roomy = np.append(self.runners <= self.cores - self.idle_cores, False)[self.node]
-        by_node = np.where(roomy, 1.0, slowdown(servers, np.maximum(0.0, beside)) / speed)
-        narrower: Floats = np.maximum(by_node, self._slowdown_inside(load))
+        beside = np.maximum(0.0, used - load)
+        slower = slowdown(servers, beside / speed, self._several(load, beside)) / speed
+        roomy = np.append(self.runners, np.nan)[self.node] <= cores
+        narrower: Floats = np.maximum(np.where(roomy, 1.0, slower), self._slowdown_inside(load))
         return narrower
+
+    def _several(self, load: Floats, beside: Floats) -> Floats:
+        """Shape (tasks,): how many the others on its node are, the busy ones first of all.
+
+        That is (Σ load)² / Σ load²: n for n equal ones, less where some have most of the load. A
+        process that is full runs no more tasks at a time than it has cores.
+        """
+        cores, mates = self.process_cores[self.process], self.in_processes(load)
+        squares = self.in_processes(load**2)
+        heavy = np.maximum(squares, mates**2 / self.process_cores)
+        placed = self.host != UNPLACED
+        on_node = np.zeros(len(self.cores) + 1)
+        np.add.at(on_node, self.host[placed], heavy[placed])
+        without = np.maximum(
+            squares[self.process] - load**2, (mates[self.process] - load) ** 2 / cores
+        )
+        others = on_node[self.node] - heavy[self.process] + without
+        return np.where(beside > 0, beside**2 / np.maximum(others, _TINY), np.inf)
 
     def _slowdown_inside(self, load: Floats) -> Floats:
         """Shape (tasks,): what the others of its process cost each."""
@@ -87,9 +111,10 @@ class Crowd:
         slower = np.ones(len(load))
         # Mostly nobody is, and this is asked for in every step.
         if crowded.any():
-            inside = (self.in_processes(load)[self.process] - load)[crowded]
-            cores = self.process_cores[self.process[crowded]]
-            slower[crowded] = slowdown(cores, np.maximum(0.0, inside))
+            inside = np.maximum(0.0, self.in_processes(load)[self.process] - load)[crowded]
+            squares = (self.in_processes(load**2)[self.process] - load**2)[crowded]
+            several = np.where(inside > 0, inside**2 / np.maximum(squares, _TINY), np.inf)
+            slower[crowded] = slowdown(self.process_cores[self.process[crowded]], inside, several)
         return slower
 
     def worst_slowdown(self) -> Floats:

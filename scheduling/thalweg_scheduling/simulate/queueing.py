@@ -5,6 +5,8 @@ import scipy  # Its parts are loaded when they are first used, which takes a whi
 
 from thalweg_scheduling.model.arrays import Floats
 
+_FEWER = 0.95
+
 
 def erlang_c(servers: Floats, load: Floats) -> Floats:
     """The probability of having to wait in M/M/m.
@@ -32,15 +34,32 @@ def erlang_c(servers: Floats, load: Floats) -> Floats:
     return np.where(np.isfinite(load + servers), chance, np.nan)
 
 
-def slowdown(servers: Floats, others: Floats) -> Floats:
-    """By what factor a job takes longer beside `others` (in servers) than alone.
+def slowdown(servers: Floats, others: Floats, several: Floats | float = np.inf) -> Floats:
+    """By what factor a job takes longer beside `others` than alone.
 
-    One server gives processor sharing, 1 / (1 - load), exactly; more give the mean response of
-    M/M/m, in which a job only waits when all servers are taken.
+    Parameters
+    ----------
+    servers
+        m, at least 1.
+    others
+        What they use, in servers.
+    several
+        How many the others are, n. Each has one job at a time, so n < m never take all servers.
+
+    Notes
+    -----
+    One server is shared evenly, which takes 1 / (1 - others) times as long. In M/M/m, which is
+    n = ∞, a job only waits when all servers are taken; of that wait n others cause about
+    1 - (m - 1) / n: all of it where there is one server, and next to nothing if they are too few.
+    `_FEWER` is fitted to runs tuple by tuple; while jobs and servers are less than .8 busy,
+    response times are within 5 % of those. When nobody rests, a job has what the others leave.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = 1 + erlang_c(servers, others) / (servers - others)
-    crowded = np.where(others >= servers, np.inf, factor)
+        in_the_way = np.clip(1 - _FEWER * (servers - 1) / several, 0.0, 1.0)
+        in_the_way = np.where(servers <= 1, 1.0, in_the_way)
+        left = servers - others
+        factor = np.maximum(1 + in_the_way * erlang_c(servers, others) / left, 1 / left)
+    crowded = np.where(left <= 0, np.inf, factor)
     return np.where(np.isfinite(others + servers), crowded, np.nan)
 
 

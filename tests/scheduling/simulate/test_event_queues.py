@@ -133,28 +133,38 @@ def test_the_wire_takes_time() -> None:
     assert latency_s(ran(stage, seconds=1000)) == pytest.approx(0.0015, rel=0.03)
 
 
-SHAPES: Sequence[tuple[dict[str, int], list[tuple[str, str]], list[int]]] = (
-    ({"a": 2, "b": 3, "c": 2}, [("a", "b"), ("b", "c")], [0, 1, 2, 3, 4, 5, 6]),
-    ({"a": 1, "b": 2, "c": 2, "d": 1}, [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")],
-     [0, 1, 2, 3, 4, 5]),
-    ({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("b", "c")], [0, 1, 2, 0, 1, 2]),
-)  # fmt: skip
+CHAIN = [("a", "b"), ("b", "c")]
+DIAMOND = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
+
+# Replicas, edges, the node of each task, and how many cores every node has.
+SHAPES: Sequence[tuple[dict[str, int], list[tuple[str, str]], list[int], float]] = (
+    ({"a": 2, "b": 3, "c": 2}, CHAIN, [0, 1, 2, 3, 4, 5, 6], 1.0),
+    ({"a": 1, "b": 2, "c": 2, "d": 1}, DIAMOND, [0, 1, 2, 3, 4, 5], 1.0),
+    ({"a": 2, "b": 2, "c": 2}, CHAIN, [0, 1, 2, 0, 1, 2], 1.0),
+    ({"a": 2, "b": 2, "c": 2}, CHAIN, [0, 1, 0, 1, 0, 1], 2.0),
+    ({"a": 2, "b": 3, "c": 3}, CHAIN, [0, 1, 0, 1, 1, 0, 0, 1], 2.0),
+    ({"a": 1, "b": 4, "c": 1}, CHAIN, [0, 1, 0, 1, 0, 1], 2.0),
+    ({"a": 4, "b": 8, "c": 4}, CHAIN, [0, 1] * 8, 2.0),
+    ({"a": 2, "b": 6, "c": 4}, CHAIN, [0, 1] * 6, 4.0),
+    ({"a": 1, "b": 2, "c": 2, "d": 1}, DIAMOND, [0, 0, 1, 1, 0, 1], 1.5),
+)
 
 
-@pytest.mark.parametrize(("replicas", "links", "node"), SHAPES)
+@pytest.mark.parametrize(("replicas", "links", "node", "cores"), SHAPES)
 @pytest.mark.parametrize("load", [0.4, 0.7])
 @pytest.mark.parametrize("grouping", [GroupingType.SHUFFLE, GroupingType.NEAR_SOURCE])
 def test_both_modes_agree_below_a_load_of_80_percent(
     replicas: dict[str, int],
     links: list[tuple[str, str]],
     node: list[int],
+    cores: float,
     load: float,
     grouping: GroupingType,
 ) -> None:
     snapshot = cluster(
         replicas,
         links,
-        cores=[1.0] * (max(node) + 1),
+        cores=[cores] * (max(node) + 1),
         domains=[at % 2 for at in range(max(node) + 1)],
         groupings=dict.fromkeys(links, grouping),
         latency=LATENCY,
@@ -174,14 +184,50 @@ def test_both_modes_agree_below_a_load_of_80_percent(
     assert counts.cpu_s / counts.span_s == pytest.approx(analysis.cpu_cores, rel=0.05)
 
 
-def test_both_modes_find_the_same_limit() -> None:
-    snapshot = cluster({"a": 2, "b": 3}, [("a", "b")], cores=[1.0] * 3)
+@pytest.mark.parametrize("load", [0.5, 0.79])
+@pytest.mark.parametrize(
+    ("shares", "cores"),
+    [
+        ([1, 1, 1], 2.0),
+        ([1, 1, 1, 1], 2.0),
+        ([2, 2, 1], 2.0),
+        ([3, 3, 1, 1], 2.0),
+        ([3, 2, 2, 1], 2.0),
+        ([1, 1, 0.3, 0.3, 0.3, 0.3], 2.0),
+        ([1] * 12, 2.0),
+        ([1] * 5, 4.0),
+        ([2, 2, 2, 1, 1, 1], 4.0),
+        ([2, 2, *([1] * 8)], 4.0),
+        ([1] * 16, 8.0),
+        ([1] * 10, 8.0),
+    ],
+)
+def test_tasks_that_share_cores_wait_as_long_as_in_the_analytic_mode(
+    shares: list[float], cores: float, load: float
+) -> None:
+    names = [f"v{number}" for number in range(len(shares))]
+    profiles = {
+        name: VertexProfile(cpu_s=0.01, offered_per_s=100 * load * cores * share / sum(shares))
+        for name, share in zip(names, shares, strict=True)
+    }
+    snapshot, node = cluster(dict.fromkeys(names, 1), cores=[cores]), [0] * len(shares)
+    analysis = tried(snapshot, profiles, node=node)
+    assert max(analysis.utilization) < 0.8
+    counts = ran(staged(snapshot, profiles, node=node), seconds=10_000 / cores)
+    # Without hops to soften it: responses alone.
+    assert latency_s(counts) == pytest.approx(analysis.latency_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("cores", "node"), [(1.0, [0, 1, 0, 1, 2]), (2.0, [0, 0, 0, 0, 1]), (2.0, [0, 0, 0, 0, 0])]
+)
+def test_both_modes_find_the_same_limit(cores: float, node: list[int]) -> None:
+    snapshot = cluster({"a": 2, "b": 3}, [("a", "b")], cores=[cores] * (1 + max(node)))
     profiles = {
         "a": VertexProfile(cpu_s=0.001, offered_per_s=4000),
         "b": VertexProfile(cpu_s=0.004),
     }
     edges = {("a", "b"): EdgeProfile()}
-    node = [0, 1, 0, 1, 2]
     analysis = tried(snapshot, profiles, edges, node=node)
     counts = ran(staged(snapshot, profiles, edges, node=node), seconds=300, warm_up=30)
     assert counts.processed[:2].sum() / 300 == pytest.approx(analysis.limit_per_s, rel=0.03)

@@ -43,6 +43,27 @@ def test_one_server_is_shared_as_in_processor_sharing(load: float) -> None:
     assert float(slowdown(np.array(1.0), np.array(load))) == pytest.approx(1 / (1 - load))
 
 
+@pytest.mark.parametrize("several", [1.0, 3.0, np.inf])
+def test_one_server_is_shared_by_however_many(several: float) -> None:
+    assert float(slowdown(np.array(1.0), np.array(0.6), several)) == pytest.approx(2.5)
+
+
+def test_few_others_take_fewer_servers() -> None:
+    servers, others = np.full(5, 3.0), np.full(5, 1.8)
+    factors = slowdown(servers, others, np.array([2.0, 3.0, 6.0, 1e9, np.inf]))
+    assert factors[0] == pytest.approx(1, abs=0.02)
+    assert np.all(np.diff(factors[:4]) > 0)
+    assert factors[3] == pytest.approx(factors[4])
+
+
+@pytest.mark.parametrize("tasks", [3, 4, 9])
+def test_beside_others_that_never_rest_a_task_never_rests(tasks: int) -> None:
+    # Two servers, and equal tasks that could use more than two: each has its part of them.
+    load = 2.0 / tasks
+    factor = float(slowdown(np.array(2.0), np.array(2.0 - load), tasks - 1.0))
+    assert load * factor == pytest.approx(1)
+
+
 @pytest.mark.parametrize(("service_cv2", "expected"), [(1.0, 9.0), (0.0, 4.5)])
 def test_waiting_of_mm1_and_md1(service_cv2: float, expected: float) -> None:
     waits = waiting_s(np.array([0.9]), np.array([1.0]), arrival_cv2=1.0, service_cv2=service_cv2)
