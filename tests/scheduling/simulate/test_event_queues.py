@@ -136,8 +136,10 @@ def test_the_wire_takes_time() -> None:
 CHAIN = [("a", "b"), ("b", "c")]
 DIAMOND = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
 
-# Replicas, edges, the node of each task, and how many cores every node has.
-SHAPES: Sequence[tuple[dict[str, int], list[tuple[str, str]], list[int], float]] = (
+Shape = tuple[dict[str, int], list[tuple[str, str]], list[int], float]
+"""Replicas, edges, the node of each task, and how many cores every node has."""
+
+SHAPES: Sequence[Shape] = (
     ({"a": 2, "b": 3, "c": 2}, CHAIN, [0, 1, 2, 3, 4, 5, 6], 1.0),
     ({"a": 1, "b": 2, "c": 2, "d": 1}, DIAMOND, [0, 1, 2, 3, 4, 5], 1.0),
     ({"a": 2, "b": 2, "c": 2}, CHAIN, [0, 1, 2, 0, 1, 2], 1.0),
@@ -150,17 +152,13 @@ SHAPES: Sequence[tuple[dict[str, int], list[tuple[str, str]], list[int], float]]
 )
 
 
-@pytest.mark.parametrize(("replicas", "links", "node", "cores"), SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("load", [0.4, 0.7])
 @pytest.mark.parametrize("grouping", [GroupingType.SHUFFLE, GroupingType.NEAR_SOURCE])
 def test_both_modes_agree_below_a_load_of_80_percent(
-    replicas: dict[str, int],
-    links: list[tuple[str, str]],
-    node: list[int],
-    cores: float,
-    load: float,
-    grouping: GroupingType,
+    shape: Shape, load: float, grouping: GroupingType
 ) -> None:
+    replicas, links, node, cores = shape
     snapshot = cluster(
         replicas,
         links,
