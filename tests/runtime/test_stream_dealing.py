@@ -80,6 +80,28 @@ def test_a_broadcast_goes_to_everybody_and_global_to_one() -> None:
     assert one.deal(found) == [("a", found, [0, 0])]
 
 
+@pytest.mark.parametrize("grouping", [one for one in GroupingType if one.name != "BROADCAST"])
+def test_the_only_receiver_gets_everything_and_the_same_groups(grouping: GroupingType) -> None:
+    alone = Receiver(name="a", weight=2.0, key_groups=((0, KEY_GROUPS - 1),))
+    found: list[dict[str, Any]] = [{"k": number} for number in range(9)]
+    ((to, part, groups),) = Dealing(grouping, ("k",), ("a",), picker_for(grouping, [alone])).deal(
+        found
+    )
+    assert (to, part) == ("a", found)
+    keyed = [key_group(joined_key([record["k"]])) for record in found]
+    expected = {GroupingType.FIELDS: keyed, GroupingType.GLOBAL: [0] * 9}
+    assert list(groups) == expected.get(grouping, [])
+
+
+def test_an_owner_of_nearly_all_groups_does_not_get_the_others() -> None:
+    nearly = Receiver(name="a", weight=1.0, key_groups=((0, KEY_GROUPS - 2),))
+    dealing = Dealing(
+        GroupingType.FIELDS, ("k",), ("a",), picker_for(GroupingType.FIELDS, [nearly])
+    )
+    parts = dealing.deal([{"k": number} for number in range(20_000)])
+    assert {to for to, _, _ in parts} == {"a", None}
+
+
 def test_where_nobody_is_nobody_gets_it() -> None:
     found: list[dict[str, Any]] = [{"n": 1}]
     nobody: tuple[str, ...] = ()

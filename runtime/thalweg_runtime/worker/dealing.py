@@ -38,6 +38,7 @@ class Dealing(Generic[To]):
         self._owners: list[To | None] = []
         if isinstance(picker, Fields):
             self._owners = [None if place is None else receivers[place] for place in picker.owners]
+        self._only = self._found_only()
 
     def deal(self, records: Sequence[Record]) -> Sequence[Part[To]]:
         """Each receiver's part, in order."""
@@ -45,13 +46,26 @@ class Dealing(Generic[To]):
             return [(one, records, ()) for one in self._receivers]
         if self._picker is None:
             return [(None, records, ())]
+        groups: Sequence[int] = ()
         if self._owners:
             groups = self._groups_of(records)
+        elif self._grouping is GroupingType.GLOBAL:
+            groups = [0] * len(records)
+        if self._only is not None:
+            return [(self._only, records, groups)]
+        if self._owners:
             owners = self._owners
             return parted(records, [owners[group] for group in groups], groups)
+        return parted(records, self._picked(self._picker, records), groups)
+
+    def _found_only(self) -> To | None:
+        """Who gets everything, if that is certain before anything comes."""
+        if self._picker is None:
+            return None
         if self._grouping is GroupingType.GLOBAL:
-            return [(self._receivers[self._picker.pick(None)], records, [0] * len(records))]
-        return parted(records, self._picked(self._picker, records), ())
+            return self._receivers[self._picker.pick(None)]
+        able = set(self._owners or self._receivers)
+        return able.pop() if len(able) == 1 else None
 
     def _groups_of(self, records: Sequence[Record]) -> list[int]:
         if len(self._keys) == 1:

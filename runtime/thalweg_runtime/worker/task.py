@@ -186,7 +186,7 @@ class Task:
             return [self._own_state] * len(batch.records)
         ready = self._holding(arrived.session.edge).ready
         try:
-            return [ready[group] for group in batch.groups]
+            return list(map(ready.__getitem__, batch.groups))
         except KeyError:
             return None
 
