@@ -49,8 +49,9 @@ test-slow: setup ## pure tests that take longer
 	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m "slow and not control_plane and not spark"
 
 .PHONY: test-spark
-test-spark: setup ## condensing with a real Spark and a real Prometheus (Java is installed where it is missing)
+test-spark: setup ## condensing with a real Spark, Prometheus and object store (Java is installed where it is missing)
 	@$(BIN)/python -m thalweg_testbed.java
+	@$(BIN)/python -m thalweg_testbed.objects
 	@$(BIN)/pytest -n 2 --dist worksteal $(AGAIN) -m spark
 
 .PHONY: test-plane

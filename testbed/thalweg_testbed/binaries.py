@@ -30,6 +30,7 @@ __all__ = [
     "LATENCY",
     "METRICS_SERVER",
     "NODE_PROGRAMS",
+    "OBJECTS",
     "PAUSE",
     "PLACEHOLDER",
     "PROGRAMS",
@@ -93,6 +94,10 @@ PLACEHOLDER = Program(name="placeholder", module="placeholder", package=".")
 RUNC_FRONT = Program(name="runc-front", module="runcfront", package=".")
 TARGETS = Program(name="targets", module="targets", package=".")
 """What the kind bed needs, each where it is needed; see thalweg_testbed.kind."""
+OBJECTS = Program(
+    name="versitygw", module="objects", package="github.com/versity/versitygw/cmd/versitygw"
+)
+"""An object store, for the tests of condensing."""
 
 _KUBERNETES_MODULES = {"kubernetes", "nodes"}
 

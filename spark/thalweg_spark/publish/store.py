@@ -84,7 +84,9 @@ def publish(
         current = before[0] if before is not None and is_late else run
         _forget(files, place, {run, current}, keep)
     except (OSError, pa.ArrowException) as error:
-        raise StoreUnwritable(f"cannot write to the matrix store {root}: {error}") from error
+        raise StoreUnwritable(
+            f"cannot write to the matrix store {_without_secrets(root)}: {error}"
+        ) from error
     return run
 
 
@@ -94,6 +96,11 @@ def located(root: str | Path) -> tuple[fs.FileSystem, str]:
         files, place = fs.FileSystem.from_uri(str(root))
         return files, place.rstrip("/")
     return fs.LocalFileSystem(), str(root)
+
+
+def _without_secrets(root: str | Path) -> str:
+    """An address as it may be told: an object store's may begin with a key and its password."""
+    return re.sub(r"(?<=://)[^/@]*@", "", str(root))
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
