@@ -182,6 +182,22 @@ def test_both_modes_agree_below_a_load_of_80_percent(
     assert counts.cpu_s / counts.span_s == pytest.approx(analysis.cpu_cores, rel=0.05)
 
 
+@pytest.mark.parametrize("cores", [1.0, 2.0])
+def test_a_lopsided_chain_on_one_node_waits_a_little_longer_than_on_paper(cores: float) -> None:
+    """What docs/simulating.md says of it: the last task's tuples come when the cores were busy."""
+    snapshot, node = cluster({"a": 1, "b": 4, "c": 1}, CHAIN, cores=[cores]), [0] * 6
+    given = {
+        "a": VertexProfile(cpu_s=0.001, offered_per_s=0.78 * 172 * cores),
+        "b": VertexProfile(cpu_s=0.002),
+        "c": VertexProfile(cpu_s=0.003),
+    }
+    edges = dict.fromkeys(CHAIN, EdgeProfile(selectivity=0.9))
+    analysis = tried(snapshot, given, edges, node=node)
+    assert 0.6 < float(analysis.node_utilization[0]) < 0.8
+    counts = ran(staged(snapshot, given, edges, node=node), seconds=800, warm_up=10)
+    assert 1.0 < latency_s(counts) / analysis.latency_s < 1.2
+
+
 @pytest.mark.parametrize("load", [0.5, 0.79])
 @pytest.mark.parametrize(
     ("shares", "cores"),
