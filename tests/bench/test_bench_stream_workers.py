@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from functools import partial
 
 import pytest
 
@@ -47,7 +48,28 @@ def test_nothing_is_asked_for_at_half_of_an_unknown_rate(
         "| pyzmq, bare | unknown | unknown | unknown | unknown | unknown | unknown |",
         "| Thalweg | 100 | unknown | 1.50 | 50 | 1.00 | unknown |",
     ]
-    assert told.err.count("nothing came") == 1
+    assert told.err.count("nothing came at 0") == stream_workers.ROUNDS
+    assert told.err.count("nothing came") == stream_workers.ROUNDS
+
+
+def test_everybody_has_turns_and_the_median_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns: list[tuple[str, float]] = []
+
+    def run(name: str, rates: list[float], rate: float) -> stream_workers.Seen:
+        turns.append((name, rate))
+        got = rate or rates[sum(1 for one in turns if one == (name, 0.0)) - 1]
+        return stream_workers.Seen(tuples_per_s=got, p50_s=0.001, p99_s=0.002, cpu_s_per_tuple=1e-6)
+
+    monkeypatch.setattr(stream_workers, "_zmq", partial(run, "bare", [100.0, 300.0, 200.0]))
+    monkeypatch.setattr(stream_workers, "_ours", partial(run, "ours", [90.0, 50.0, 100.0]))
+    monkeypatch.setattr(stream_workers, "_bytewax", partial(run, "bytewax", [40.0, 40.0, 40.0]))
+    stream_workers._words_table()
+    ours = capsys.readouterr().out.splitlines()[3]
+    assert ours == "| Thalweg | 90 | 0.45 | 1.00 | 45 | 1.00 | 2.00 |"
+    names = [name for name, _ in turns]
+    assert names == ["bare", "ours", "bytewax"] * 6
 
 
 def test_cpu_time_is_that_of_whoever_spends_it() -> None:
