@@ -1,6 +1,7 @@
 """The matrix store, read only: what the condensing child has published last."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,7 +73,9 @@ def read_matrices(root: str | Path, *, only: tuple[str, str] | None = None) -> M
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, ArrowException) as error:
-        raise StoreUnreadable(f"the pointer of the matrix store cannot be read: {error}") from error
+        # An object store's address may begin with a key and its password, and pyarrow repeats it.
+        told = re.sub(r"(?<=://)[^'\n]*@", "", str(error))
+        raise StoreUnreadable(f"the pointer of the matrix store cannot be read: {told}") from error
     if pointer.get("schema_version") != SCHEMA_VERSION:
         raise StoreUnreadable(
             f"the matrix store has schema version {pointer.get('schema_version')}, this operator "

@@ -84,9 +84,8 @@ def publish(
         current = before[0] if before is not None and is_late else run
         _forget(files, place, {run, current}, keep)
     except (OSError, pa.ArrowException) as error:
-        raise StoreUnwritable(
-            f"cannot write to the matrix store {_without_secrets(root)}: {error}"
-        ) from error
+        told = f"cannot write to the matrix store {root}: {error}"
+        raise StoreUnwritable(_without_secrets(told)) from error
     return run
 
 
@@ -98,9 +97,9 @@ def located(root: str | Path) -> tuple[fs.FileSystem, str]:
     return fs.LocalFileSystem(), str(root)
 
 
-def _without_secrets(root: str | Path) -> str:
-    """An address as it may be told: an object store's may begin with a key and its password."""
-    return re.sub(r"(?<=://)[^/@]*@", "", str(root))
+def _without_secrets(text: str) -> str:
+    """An object store's address may begin with a key and its password, and pyarrow repeats it."""
+    return re.sub(r"(?<=://)[^'\n]*@", "", text)
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:

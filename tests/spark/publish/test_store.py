@@ -56,6 +56,24 @@ def test_a_store_by_its_address(tmp_path: Path) -> None:
         read_matrices("nowhere://x")
 
 
+@pytest.mark.parametrize(
+    "root",
+    [
+        "s3://me:pass/word@bucket/store",
+        "s3://me:pass word@bucket/store",
+        "nowhere://me:pass/word@bucket/store",
+    ],
+)
+def test_a_password_in_an_address_is_told_nobody(root: str) -> None:
+    with pytest.raises(StoreUnwritable, match="bucket/store") as unwritten:
+        publish(root, EMPTY, engine="spark", observed_at_s=1.0)
+    with pytest.raises(StoreUnreadable, match="pointer") as unread:
+        read_matrices(root)
+    for told in (str(unwritten.value), str(unread.value)):
+        assert "pass" not in told
+        assert "word" not in told
+
+
 def test_each_topology_has_row_groups_of_its_own(tmp_path: Path) -> None:
     rows = [{**ROW, "topology": name} for name in ("a", "a", "b", "c")]
     run = publish(tmp_path, {**EMPTY, "coverage": rows}, engine="spark", observed_at_s=1.0)
