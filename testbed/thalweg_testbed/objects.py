@@ -8,8 +8,6 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from thalweg_testbed.binaries import OBJECTS, Report, find_binaries, print_progress
 from thalweg_testbed.errors import BedError
@@ -21,7 +19,7 @@ _BUCKET = "matrices"
 
 
 class ObjectStore:
-    """A server with one bucket; it ends with the block."""
+    """A server with one bucket."""
 
     def __init__(self, folder: Path, *, report: Report = print_progress) -> None:
         """Start it and wait until it answers."""
@@ -45,17 +43,6 @@ class ObjectStore:
         except BaseException:
             self._port.release()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def address(self, path: str, *, secret: str | None = None) -> str:
         """The address of a folder in the bucket, as pyarrow takes it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ RUN_COUNT = 6
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    with ObjectStore(tmp_path_factory.mktemp("objects")) as found:
+    with closing(ObjectStore(tmp_path_factory.mktemp("objects"))) as found:
         yield found
 
 
@@ -95,7 +96,7 @@ def test_a_wrong_password_is_said_and_not_repeated(objects: ObjectStore) -> None
 
 
 def test_a_server_that_is_gone_is_a_reason(tmp_path: Path) -> None:
-    with ObjectStore(tmp_path) as short:
+    with closing(ObjectStore(tmp_path)) as short:
         root = short.address("there")
         publish(root, coverage(1), engine="spark", observed_at_s=1.0)
     with pytest.raises(StoreUnwritable, match="there"):
