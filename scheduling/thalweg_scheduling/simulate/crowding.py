@@ -89,8 +89,7 @@ class Crowd:
     def _several(self, load: Floats, beside: Floats) -> Floats:
         """Shape (tasks,): how many the others on its node are, the busy ones first of all.
 
-        That is (Σ load)² / Σ load²: n for n equal ones, less where some have most of the load. A
-        process that is full runs no more tasks at a time than it has cores.
+        A process that is full runs no more tasks at a time than it has cores.
         """
         cores, mates = self.process_cores[self.process], self.in_processes(load)
         squares = self.in_processes(load**2)
@@ -102,7 +101,7 @@ class Crowd:
             squares[self.process] - load**2, (mates[self.process] - load) ** 2 / cores
         )
         others = on_node[self.node] - heavy[self.process] + without
-        return np.where(beside > 0, beside**2 / np.maximum(others, _TINY), np.inf)
+        return _as_many(beside, others)
 
     def _slowdown_inside(self, load: Floats) -> Floats:
         """Shape (tasks,): what the others of its process cost each."""
@@ -113,8 +112,8 @@ class Crowd:
         if crowded.any():
             inside = np.maximum(0.0, self.in_processes(load)[self.process] - load)[crowded]
             squares = (self.in_processes(load**2)[self.process] - load**2)[crowded]
-            several = np.where(inside > 0, inside**2 / np.maximum(squares, _TINY), np.inf)
-            slower[crowded] = slowdown(self.process_cores[self.process[crowded]], inside, several)
+            cores = self.process_cores[self.process[crowded]]
+            slower[crowded] = slowdown(cores, inside, _as_many(inside, squares))
         return slower
 
     def worst_slowdown(self) -> Floats:
@@ -131,3 +130,8 @@ def cores_of(snapshot: Snapshot) -> Floats:
     if "cpu" not in snapshot.resources:
         return np.full(len(snapshot.nodes), np.nan)
     return np.maximum(0.0, snapshot.capacity[:, snapshot.resources.index("cpu")])
+
+
+def _as_many(load: Floats, squares: Floats) -> Floats:
+    """(Σ load)² / Σ load²: n for n equal ones, less where some have most of the load."""
+    return np.where(load > 0, load**2 / np.maximum(squares, _TINY), np.inf)
